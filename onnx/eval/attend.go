@@ -9,7 +9,7 @@ import (
 
 // fits reports whether the numbers of an attention stay within what is kept.
 func (c *call) fits(a *Attended) bool {
-	n := product([]int{a.Batch, a.Heads, a.Queries, a.Keys})
+	n := onnx.Size([]int{a.Batch, a.Heads, a.Queries, a.Keys})
 	if n > c.most() || n > maxTrial/max(a.Dim+a.ValueDim, 1) {
 		return false
 	}
@@ -182,7 +182,7 @@ func fusedAttentionContent(c *call) *Value {
 		if !past.Known() || len(past.Shape) != 5 || past.Shape[0] != 2 {
 			return nil
 		}
-		half := product(past.Shape[1:])
+		half := onnx.Size(past.Shape[1:])
 		if len(past.Floats) != 2*half || !a.withPast(FloatValue(past.Type, past.Shape[1:], past.Floats[:half]), FloatValue(past.Type, past.Shape[1:], past.Floats[half:])) {
 			return nil
 		}

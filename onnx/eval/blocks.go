@@ -83,7 +83,7 @@ func gridSample(c *call) ([]*Value, error) {
 			indices[place] = indices[place]*size + nearest
 		}
 	}
-	flat := a.view([]int{1, a.Shape[1], product(a.Shape[2:])})
+	flat := a.view([]int{1, a.Shape[1], onnx.Size(a.Shape[2:])})
 	return one(flat.take(2, indices, c.most()).view(out.Shape)), nil
 }
 

@@ -3,6 +3,8 @@ package eval
 import (
 	"slices"
 	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx"
 )
 
 // entry is element i of a list attribute, or what it is where the list is absent.
@@ -63,7 +65,7 @@ func col2Im(c *call) ([]*Value, error) {
 	if !a.Ranked || !ok1 || !ok2 {
 		return one(&Value{Type: a.Type}), nil
 	}
-	size := product(block)
+	size := onnx.Size(block)
 	if len(a.Shape) != 3 || size < 1 || a.Shape[1]%size != 0 {
 		return nil, c.fail("%v in blocks of %v", a.Shape, block)
 	}

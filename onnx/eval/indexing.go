@@ -88,15 +88,6 @@ func (c *call) elementIndices(a, index *Value) (indices []int, axis int, err err
 	return indices, axis, err
 }
 
-// stridesOf are how many elements lie between neighbours on each axis.
-func stridesOf(shape []int) []int {
-	out := make([]int, len(shape))
-	for i := range out {
-		out[i] = product(shape[i+1:])
-	}
-	return out
-}
-
 func gatherElements(c *call) ([]*Value, error) {
 	a, index := c.need(0), c.need(1)
 	if index.Type.IsFloat() {
@@ -113,7 +104,7 @@ func gatherElements(c *call) ([]*Value, error) {
 	if indices == nil || !a.Known() || out.Len() > c.most() {
 		return one(out), nil
 	}
-	strides := stridesOf(a.Shape)
+	strides := onnx.Strides(a.Shape)
 	along := strides[axis]
 	strides[axis] = 0
 	out.from(a, index)
@@ -146,8 +137,8 @@ func gatherND(c *call) ([]*Value, error) {
 	if !index.Known() {
 		return one(out), nil
 	}
-	strides, inner := stridesOf(a.Shape), product(a.Shape[batch+last:])
-	perBatch := product(index.Shape[batch : len(index.Shape)-1])
+	strides, inner := onnx.Strides(a.Shape), onnx.Size(a.Shape[batch+last:])
+	perBatch := onnx.Size(index.Shape[batch : len(index.Shape)-1])
 	out.state = hidden(a, index)
 	c.works(index.Len())
 	known := a.Len() <= c.most() && out.Len() <= c.most() && a.Known() && !out.state
@@ -223,7 +214,7 @@ func oneHot(c *call) ([]*Value, error) {
 		return one(out), nil
 	}
 	content := slices.Repeat([]float64{off.Number(0)}, out.Len())
-	inner := product(index.Shape[axis:])
+	inner := onnx.Size(index.Shape[axis:])
 	for i := range index.Len() {
 		at := index.Number(i)
 		if at < 0 {
@@ -302,7 +293,7 @@ func cumSum(c *call) ([]*Value, error) {
 		return nil, c.fail("axis %v of %v", x, a.Shape)
 	}
 	exclusive, reverse := c.node.Int("exclusive", 0) == 1, c.node.Int("reverse", 0) == 1
-	n, inner := a.Shape[axis], product(a.Shape[axis+1:])
+	n, inner := a.Shape[axis], onnx.Size(a.Shape[axis+1:])
 	content := make([]float64, a.Len())
 	for o := range outerOf(a.Shape, axis) {
 		for k := range inner {
@@ -383,7 +374,7 @@ func reduce(c *call) ([]*Value, error) {
 	if a.Type == onnx.Bool { // the bounds of truth values
 		start = math.Min(math.Max(start, 0), 1)
 	}
-	content := slices.Repeat([]float64{start}, product(full))
+	content := slices.Repeat([]float64{start}, onnx.Size(full))
 	each(a.Shape, []walker{newWalker(full, a.Shape)}, func(i int, at []int) { content[at[0]] = step(content[at[0]], a.Number(i)) })
 	if c.node.Op == "ReduceMean" && len(content) > 0 {
 		for i := range content {

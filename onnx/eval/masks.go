@@ -1,6 +1,10 @@
 package eval
 
-import "math"
+import (
+	"math"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
 
 // IsMask reports whether numbers only switch: truth values, zeros and ones, or zeros and numbers of at most so much, which no score outweighs.
 func (v *Value) IsMask(hidden float64) bool {
@@ -22,7 +26,7 @@ func (v *Value) IsDiagonal(a, b int) bool {
 	if v.Shape[b] != n || v.Len() == 0 || v.Len()/(n*n) > maxDiagonals {
 		return false
 	}
-	sa, sb := product(v.Shape[a+1:]), product(v.Shape[b+1:])
+	sa, sb := onnx.Size(v.Shape[a+1:]), onnx.Size(v.Shape[b+1:])
 	on, off := map[int]float64{}, map[int]float64{}
 	for i := range v.Len() {
 		p, q := i/sa%n, i/sb%n

@@ -195,7 +195,7 @@ func einsumContent(c *call, out *Value, terms []string, right string, sizes map[
 	for i, l := range letters {
 		shape[i] = sizes[l]
 	}
-	if product(shape) > c.most() || !allKnown(c.in...) || !out.Type.IsFloat() {
+	if onnx.Size(shape) > c.most() || !allKnown(c.in...) || !out.Type.IsFloat() {
 		return out
 	}
 	walkers := make([]walker, len(terms))
@@ -207,8 +207,8 @@ func einsumContent(c *call, out *Value, terms []string, right string, sizes map[
 		}
 	}
 	out.Floats = make([]float64, out.Len())
-	c.works(product(shape))
-	inner := product(shape[utf8.RuneCountInString(right):])
+	c.works(onnx.Size(shape))
+	inner := onnx.Size(shape[utf8.RuneCountInString(right):])
 	each(shape, walkers, func(i int, at []int) {
 		x := 1.0
 		for k := range at {
@@ -588,7 +588,7 @@ func (v *Value) resampled(shape []int, most int) *Value {
 		if n == v.Shape[axis] || v.Shape[axis] == 0 {
 			continue
 		}
-		if n > most || product(shape) > most {
+		if n > most || onnx.Size(shape) > most {
 			return Shaped(v.Type, shape...)
 		}
 		indices := make([]int, n)

@@ -3,6 +3,8 @@ package eval
 import (
 	"math"
 	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
 )
 
 // axisOpset is the operator set from which Softmax works along one axis; before, it
@@ -27,9 +29,9 @@ func softmax(c *call) ([]*Value, error) {
 		return nil, c.fail("axis of %v", a.Shape)
 	}
 	c.works(a.Len())
-	n, inner := a.Shape[axis], product(a.Shape[axis+1:])
+	n, inner := a.Shape[axis], onnx.Size(a.Shape[axis+1:])
 	if old {
-		n, inner = product(a.Shape[axis:]), 1
+		n, inner = onnx.Size(a.Shape[axis:]), 1
 	}
 	out.Floats = make([]float64, a.Len())
 	scores, weights := make([]float64, n), make([]float64, n)
@@ -54,7 +56,7 @@ func (c *call) rows(a *Value, axis int64) (out *Value, rows [][]float64, ok bool
 		return out, nil, false
 	}
 	at, ok := axisOf(axis, len(a.Shape))
-	n := product(a.Shape[min(at, len(a.Shape)):])
+	n := onnx.Size(a.Shape[min(at, len(a.Shape)):])
 	if !ok || n == 0 {
 		return out, nil, false
 	}
@@ -152,7 +154,7 @@ func lpNormalization(c *call) ([]*Value, error) {
 		return sameAsFirst(c)
 	}
 	p := float64(c.node.Int("p", 2))
-	n, inner := a.Shape[axis], product(a.Shape[axis+1:])
+	n, inner := a.Shape[axis], onnx.Size(a.Shape[axis+1:])
 	for line := range a.Len() / n {
 		start, sum := line/inner*n*inner+line%inner, 0.0
 		for i := range n {

@@ -488,7 +488,7 @@ func TestRound(t *testing.T) {
 			t.Errorf("0.1 as %v is %v, want %v", c.t, got, c.want)
 		}
 	}
-	if product([]int{math.MaxInt, math.MaxInt, 0}) != 0 || product([]int{1 << 40, 1 << 40}) <= 0 {
+	if onnx.Size([]int{math.MaxInt, math.MaxInt, 0}) != 0 || onnx.Size([]int{1 << 40, 1 << 40}) <= 0 {
 		t.Error("a product wraps")
 	}
 }

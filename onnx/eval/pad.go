@@ -1,6 +1,10 @@
 package eval
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
 
 // padding is how many elements a Pad puts before and after each axis of its
 // input; negative numbers take some away. known is false when that is not known.
@@ -65,7 +69,7 @@ func pad(c *call) ([]*Value, error) {
 		return one(out), nil
 	}
 	out.from(a)
-	strides := stridesOf(a.Shape)
+	strides := onnx.Strides(a.Shape)
 	isFloat := a.Floats != nil || a.Ints == nil && a.Type.IsFloat()
 	content, ints := make([]float64, out.Len()), make([]int64, out.Len())
 	for i := range content {

@@ -49,7 +49,7 @@ func (c *call) shifted(operand, zeros, axis int) *Value {
 	case axis < 0 || zero.Len() != a.Shape[axis]:
 		return &Value{Type: onnx.Double, Ranked: true, Shape: a.Shape}
 	default:
-		inner = product(a.Shape[axis+1:])
+		inner = onnx.Size(a.Shape[axis+1:])
 	}
 	for i, x := range a.Ints {
 		z := 0.0
@@ -98,11 +98,11 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 		}
 	}
 	out := Shaped(t, shape...)
-	if !t.IsFloat() || out.Len() == 0 || product(full) > c.most() || k > c.maxMultiplications()/max(product(full), 1) || !allKnown(a, b) {
+	if !t.IsFloat() || out.Len() == 0 || onnx.Size(full) > c.most() || k > c.maxMultiplications()/max(onnx.Size(full), 1) || !allKnown(a, b) {
 		return one(out), nil
 	}
-	c.multiplies(product(full) * k)
-	out.Floats = make([]float64, product(full))
+	c.multiplies(onnx.Size(full) * k)
+	out.Floats = make([]float64, onnx.Size(full))
 	strideA, strideB := newWalker(sa[:len(sa)-2], lead), newWalker(sb[:len(sb)-2], lead)
 	fa, fb := a.Floats, b.Floats
 	each(lead, []walker{strideA, strideB}, func(i int, at []int) {

@@ -126,7 +126,7 @@ func dequantize(c *call) ([]*Value, error) {
 // steps tells which of several scales that of element i is: one for all, one for each place along an axis, or one for each block of places
 // (DequantizeLinear of operator set 21). It is false where scales of that shape go with no such elements.
 func steps(n *onnx.Node, shape, scales []int) (of func(i int) int, ok bool) {
-	if product(scales) == 1 {
+	if onnx.Size(scales) == 1 {
 		return func(int) int { return 0 }, true
 	}
 	axis := int(n.Int("axis", 1))
@@ -138,7 +138,7 @@ func steps(n *onnx.Node, shape, scales []int) (of func(i int) int, ok bool) {
 	}
 	block := max(int(n.Int("block_size", 0)), 0)
 	if block == 0 {
-		inner := product(shape[axis+1:])
+		inner := onnx.Size(shape[axis+1:])
 		return func(i int) int { return i / inner % shape[axis] }, len(scales) == 1 && scales[0] == shape[axis] && inner > 0
 	}
 	return blocks(shape, scales, axis, block)
@@ -157,7 +157,7 @@ func blocks(shape, scales []int, axis, block int) (of func(i int) int, ok bool) 
 			return nil, false
 		}
 	}
-	inner := product(shape[axis+1:])
+	inner := onnx.Size(shape[axis+1:])
 	return func(i int) int {
 		return i/(inner*shape[axis])*inner*scales[axis] + i/inner%shape[axis]/block*inner + i%inner
 	}, inner > 0
@@ -209,7 +209,7 @@ func gatherBlockQuantized(c *call) ([]*Value, error) {
 		blocksOfRow, zerosOfRow = scales.Shape[k-1], zero.Shape[k-1]*each
 	}
 	_, replaced := data.stored.(Pattern)
-	inner, picked := product(shape[axis+1:]), index.Len()
+	inner, picked := onnx.Size(shape[axis+1:]), index.Len()
 	out.Floats = make([]float64, out.Len())
 	for i := range out.Floats {
 		place := index.Ints[i/inner%picked]

@@ -1,6 +1,10 @@
 package eval
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
 
 // scatterShapes checks what ScatterND demands: updates have the shape of the
 // indices without their last axis, and then that of what an index picks; known
@@ -71,7 +75,7 @@ func scatterElements(c *call, a, index, updates, out *Value) ([]*Value, error) {
 	}
 	out.from(a, index, updates)
 	out.Ints, out.Floats = slices.Clone(a.Ints), slices.Clone(a.Floats)
-	strides := stridesOf(a.Shape)
+	strides := onnx.Strides(a.Shape)
 	along := strides[axis]
 	strides[axis] = 0
 	each(index.Shape, []walker{{strides}}, func(i int, at []int) {
@@ -98,7 +102,7 @@ func scatterND(c *call, a, index, updates, out *Value) ([]*Value, error) {
 	if last > len(a.Shape) || last == 0 {
 		return one(Shaped(a.Type, a.Shape...)), nil
 	}
-	inner := product(a.Shape[last:])
+	inner := onnx.Size(a.Shape[last:])
 	for i := range index.Len() / last {
 		at := 0
 		for k := range last {
@@ -109,7 +113,7 @@ func scatterND(c *call, a, index, updates, out *Value) ([]*Value, error) {
 			if x < 0 {
 				x += n
 			}
-			at += int(x) * product(a.Shape[k+1:])
+			at += int(x) * onnx.Size(a.Shape[k+1:])
 		}
 		if (i+1)*inner > updates.Len() {
 			break

@@ -277,7 +277,7 @@ func reshape(c *call) ([]*Value, error) {
 			}
 			shape[i] = a.Shape[i]
 		}
-		rest = product([]int{rest, shape[i]})
+		rest = onnx.Size([]int{rest, shape[i]})
 	}
 	n := a.Len()
 	if free >= 0 {
@@ -303,7 +303,7 @@ func flatten(c *call) ([]*Value, error) {
 	if axis < 0 || axis > len(a.Shape) {
 		return nil, c.fail("axis %d of %v", axis, a.Shape)
 	}
-	return one(a.view([]int{product(a.Shape[:axis]), product(a.Shape[axis:])})), nil
+	return one(a.view([]int{onnx.Size(a.Shape[:axis]), onnx.Size(a.Shape[axis:])})), nil
 }
 
 func squeeze(c *call) ([]*Value, error) {
@@ -443,7 +443,7 @@ func tile(c *call) ([]*Value, error) {
 		}
 		if n > maxContent || v.Shape[axis] > maxContent || v.Shape[axis]*n > maxContent {
 			shape := slices.Clone(v.Shape)
-			shape[axis] = product([]int{shape[axis], n})
+			shape[axis] = onnx.Size([]int{shape[axis], n})
 			v = Shaped(a.Type, shape...)
 			continue
 		}
@@ -506,7 +506,7 @@ func concat(c *call) ([]*Value, error) {
 	for o := range outer {
 		for i := range c.in {
 			v := c.need(i)
-			n := product(v.Shape[axis:])
+			n := onnx.Size(v.Shape[axis:])
 			if v.Floats != nil {
 				out.Floats = append(out.Floats, v.Floats[o*n:(o+1)*n]...)
 			} else if v.Ints != nil {

@@ -92,7 +92,7 @@ func (v *Value) Len() int {
 	if !v.Ranked {
 		return 0
 	}
-	return product(v.Shape)
+	return onnx.Size(v.Shape)
 }
 
 // Constant is the model's tensor that this value is, unchanged; else nil.
@@ -198,7 +198,7 @@ func (v *Value) count() (axis int, first int64, ok bool) {
 }
 
 func (v *Value) countsAlong(axis int, first int64) bool {
-	inner := product(v.Shape[axis+1:])
+	inner := onnx.Size(v.Shape[axis+1:])
 	run := 1 // how far the first list counts
 	for run < v.Shape[axis] && v.Ints[run*inner] == first+int64(run) {
 		run++
@@ -231,7 +231,7 @@ func (v *Value) Varies(axis int) bool {
 
 // vary is Varies of a known value.
 func (v *Value) vary(axis int) bool {
-	inner := product(v.Shape[axis+1:])
+	inner := onnx.Size(v.Shape[axis+1:])
 	n := v.Shape[axis]
 	for i := range v.Len() {
 		if i/inner%n > 0 && v.Number(i) != v.Number(i-inner) && !(math.IsNaN(v.Number(i)) && math.IsNaN(v.Number(i-inner))) {
@@ -290,7 +290,7 @@ func outerOf(shape []int, axis int) int {
 	if slices.Contains(shape, 0) {
 		return 0
 	}
-	return product(shape[:axis])
+	return onnx.Size(shape[:axis])
 }
 
 // take selects indices along an axis, of which at most so many elements are kept.
@@ -299,8 +299,8 @@ func (v *Value) take(axis int, indices []int, most int) *Value {
 	shape := slices.Clone(v.Shape)
 	shape[axis] = len(indices)
 	out := Shaped(v.Type, shape...).from(v)
-	outer, inner := outerOf(shape, axis), product(v.Shape[axis+1:])
-	if product(shape) > most || !v.has() {
+	outer, inner := outerOf(shape, axis), onnx.Size(v.Shape[axis+1:])
+	if onnx.Size(shape) > most || !v.has() {
 		return out
 	}
 	if v.stored != nil && v.Ints == nil && v.Floats == nil && v.Len() > 4096 {
@@ -309,7 +309,7 @@ func (v *Value) take(axis int, indices []int, most int) *Value {
 	if !v.Known() {
 		return out
 	}
-	if n := product(shape); v.Floats != nil {
+	if n := onnx.Size(shape); v.Floats != nil {
 		out.Floats = slices.Grow(out.Floats, n)
 	} else {
 		out.Ints = slices.Grow(out.Ints, n)
@@ -350,20 +350,6 @@ func (v *Value) takeRows(out *Value, axis int, indices []int, outer, inner int) 
 	}
 	out.Ints, out.Floats = ints, floats
 	return out
-}
-
-func product(shape []int) int {
-	n := 1
-	if slices.Contains(shape, 0) {
-		return 0
-	}
-	for _, d := range shape {
-		if d > 0 && n > math.MaxInt/2/d {
-			return math.MaxInt / 2
-		}
-		n *= d
-	}
-	return n
 }
 
 // round brings a computed number to the precision of its type, so that the

@@ -402,7 +402,7 @@ func (d *detector) firstRow(row int) int {
 // sideOf is the axis of the grid along which alone an addition's rows differ; false where they do along several, or lie along none.
 func (a *addition) sideOf() (axis int, ok bool) {
 	grid, _, ok := a.gridOf()
-	if !ok || a.share == nil || a.share.Row == nil || len(a.share.Row) != sheet.Size(grid) {
+	if !ok || a.share == nil || a.share.Row == nil || len(a.share.Row) != onnx.Size(grid) {
 		return 0, false
 	}
 	return a.share.Side(grid)

@@ -224,7 +224,7 @@ func (m *Model) inspectParts() {
 			continue
 		}
 		byNumber := flat && sheet.Rising(t.rowsOf(part, [2]int{part[0], part[1] + 1}, prefix))
-		if !byNumber && ahead+sheet.Size(whole[:]) != t.rows().Len() {
+		if !byNumber && ahead+onnx.Size(whole[:]) != t.rows().Len() {
 			continue
 		}
 		t.part = true

@@ -10,7 +10,6 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/fault"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
-	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -172,7 +171,7 @@ func (m *Model) pictured() int {
 	for _, s := range m.sites {
 		if t, ok := s.(*tableSite); ok && t.Detected.Capacity > 0 && t.Resampled() {
 			if grid, _, ok := t.uses[0].gridOf(); ok {
-				return sheet.Size(grid)
+				return onnx.Size(grid)
 			}
 		}
 	}

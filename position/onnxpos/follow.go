@@ -73,10 +73,7 @@ func (a *addition) rowsIn(e *eval.Evaluator, planned *origin.Planned) []int {
 	if rows == nil || axis >= len(v.Shape) {
 		return nil
 	}
-	inner := 1
-	for _, n := range v.Shape[axis+1:] {
-		inner *= n
-	}
+	inner := onnx.Size(v.Shape[axis+1:])
 	out := make([]int, v.Shape[axis])
 	for i := range out {
 		out[i] = -1

@@ -13,7 +13,6 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
-	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -31,7 +30,7 @@ func withInts(n onnx.NewNode, name string, v any) onnx.NewNode {
 
 // floats is an initializer whose elements a function gives.
 func floats(name string, dims []int64, at func(i int) float64) onnx.NewTensor {
-	x := make([]float64, rows.Size(dims))
+	x := make([]float64, onnx.Size(dims))
 	for i := range x {
 		x[i] = at(i)
 	}

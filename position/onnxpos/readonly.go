@@ -232,14 +232,7 @@ func (m *Model) readOnlyProduct(x axes.Meeting) *readOnlySite {
 
 // byDistance reports whether a value's elements depend on the difference of their places along two axes alone.
 func byDistance(v *eval.Value, query, key int) bool {
-	stride := func(d int) (n int) {
-		n = 1
-		for _, size := range v.Shape[d+1:] {
-			n *= size
-		}
-		return n
-	}
-	q, k := stride(query), stride(key)
+	q, k := onnx.Size(v.Shape[query+1:]), onnx.Size(v.Shape[key+1:])
 	for i := range v.Len() {
 		if i/q%v.Shape[query] > 0 && i/k%v.Shape[key] > 0 && v.Number(i) != v.Number(i-q-k) {
 			return false

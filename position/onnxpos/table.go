@@ -170,7 +170,7 @@ func (t *tableSite) describe(d *detector) {
 	offset := use.share.First
 	learned := schemes.Learned{Rows: table.Len(), Dim: use.share.Columns, Offset: offset}
 	if t.crossed != nil && t.ofText() {
-		learned.Rows = sheet.Size(t.crossed)
+		learned.Rows = onnx.Size(t.crossed)
 		e.Form = report.FormTable
 	}
 	e.Capacity = learned.Rows - offset
@@ -200,9 +200,9 @@ func (t *tableSite) describe(d *detector) {
 	grid, prefix, total := t.grid(d)
 	if grid != nil || t.m.ImageInput() != nil {
 		if s, fits := t.gridFormula(table, grid, prefix); fits {
-			e.Scheme, e.Capacity = s.Sinusoid, sheet.Size(s.Sinusoid.Grid)
+			e.Scheme, e.Capacity = s.Sinusoid, onnx.Size(s.Sinusoid.Grid)
 			if !t.m.FreeImage() && grid != nil {
-				e.Capacity = sheet.Size(grid) // a crop of the table
+				e.Capacity = onnx.Size(grid) // a crop of the table
 			}
 			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: site.Residual(s.Residual)}
 		}
@@ -216,7 +216,7 @@ func (t *tableSite) describe(d *detector) {
 	}
 	if grid != nil && !waves {
 		learned.Offset, learned.Grid, learned.Prefix, learned.Rows = 0, grid, prefix, total
-		e.Scheme, e.Capacity = learned, sheet.Size(grid)
+		e.Scheme, e.Capacity = learned, onnx.Size(grid)
 	}
 	if _, _, ok := use.gridOf(); !waves && (use.between || !ok && grid != nil && t.Resampled() || use.tiledFrom() != nil) { // patches that come as rows take what lies between; windows take it again
 		e.Capacity = max(e.Capacity, len(use.sheet.Places)-prefix)
@@ -310,7 +310,7 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 	}
 	grid, prefix, ok := use.gridOf()
 	if from := use.resampledFrom(); use.between || !ok && from != nil { // for patches that come as rows, or by arithmetic
-		return from, 0, sheet.Size(from)
+		return from, 0, onnx.Size(from)
 	}
 	if !ok || t.m.TokenMatrix() != nil && t.m.Grows(t, t.m.At(d.length+1)) {
 		return nil, 0, 0 // or a text beside patches, of as many tokens as are given
@@ -324,7 +324,7 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 	}
 	if t.Resampled() { // what the table holds counts, not the picture
 		if from := use.resampledFrom(); from != nil && !slices.Equal(from, grid) {
-			return from, prefix, total - sheet.Size(grid) + sheet.Size(from)
+			return from, prefix, total - onnx.Size(grid) + onnx.Size(from)
 		}
 	}
 	return grid, prefix, total
@@ -442,7 +442,7 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 	}
 	m, p := sheet.Cleared(use.sheet.Matrix(), use.constant), coarser(use.sheet.Value, stored)
 	if grid, prefix, ok := use.gridOf(); ok {
-		if r, ok := fit.GridTable(m[:min(prefix+sheet.Size(grid), len(m))], p, grid); ok {
+		if r, ok := fit.GridTable(m[:min(prefix+onnx.Size(grid), len(m))], p, grid); ok {
 			return r, rowsAre
 		}
 	}

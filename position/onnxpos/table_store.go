@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"fmt"
 
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
@@ -224,7 +225,7 @@ func (t *tableSite) Follows(e *eval.Evaluator) error {
 		return nil
 	}
 	a, is := t.uses[0], t.cropped[1]
-	v, n, columns := e.Main.Enlarge(a.name), sheet.Size(is.Size[:]), a.share.Columns
+	v, n, columns := e.Main.Enlarge(a.name), onnx.Size(is.Size[:]), a.share.Columns
 	_, prefix, _ := a.gridOf()
 	want := make([]float64, a.share.Table.Dim())
 	same := v.Known() && a.scope.Index() == 0 && len(want) == columns && v.Len() == (prefix+n)*columns

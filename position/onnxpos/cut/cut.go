@@ -319,11 +319,8 @@ func (c *Cut) Crosses() bool {
 
 // isSequence reports whether an input has tokens, or several numbers for each of several places: no factor of queries alone.
 func isSequence(v *eval.Value) bool {
-	k, others := len(v.Shape), 1
-	for _, n := range v.Shape[min(1, k):] {
-		others *= n
-	}
-	return v.Type.IsInteger() || !v.Ranked || others > 1 && v.Shape[k-1] > 1
+	k := len(v.Shape)
+	return v.Type.IsInteger() || !v.Ranked || onnx.Size(v.Shape[min(1, k):]) > 1 && v.Shape[k-1] > 1
 }
 
 // maxSources bounds the inputs of a model that are told apart: the first so many.

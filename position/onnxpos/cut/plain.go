@@ -331,11 +331,7 @@ func broadcastRows(v *eval.Value, lead []int, heads int) [][][]float64 {
 	if len(own) > len(lead) {
 		return nil
 	}
-	count := 1
-	for _, d := range lead {
-		count *= d
-	}
-	if count != heads {
+	if onnx.Size(lead) != heads {
 		return nil
 	}
 	var out [][][]float64
@@ -385,11 +381,7 @@ func einsumOperands(n *onnx.Node, a, b, p *eval.Value) (*eval.Value, *eval.Value
 // ordered lays an operand's axes out as (lead, position, element), with 1 for those of
 // the lead that it lacks.
 func ordered(v *eval.Value, term, lead string, position byte, summed string) (*eval.Value, error) {
-	strides := make([]int, len(v.Shape))
-	for i, n := len(v.Shape)-1, 1; i >= 0; i-- {
-		strides[i] = n
-		n *= v.Shape[i]
-	}
+	strides := onnx.Strides(v.Shape)
 	var sizes, steps []int
 	shape := []int{}
 	for _, l := range lead + string(position) + summed {
@@ -399,13 +391,7 @@ func ordered(v *eval.Value, term, lead string, position byte, summed string) (*e
 		}
 		sizes, steps = append(sizes, size), append(steps, step)
 	}
-	n, dim := 1, 1
-	for _, d := range sizes {
-		n *= d
-	}
-	for _, d := range sizes[len(lead)+1:] {
-		dim *= d
-	}
+	n, dim := onnx.Size(sizes), onnx.Size(sizes[len(lead)+1:])
 	if n != v.Len() {
 		return nil, ErrLayout
 	}

@@ -72,15 +72,6 @@ type plannedConstant struct {
 	why  string
 }
 
-// len is the number of elements.
-func (p *plannedConstant) len() int {
-	n := 1
-	for _, d := range p.dims {
-		n *= int(d)
-	}
-	return n
-}
-
 // Planned constants whose content the evaluator gets: of one, and of all together. Where
 // there are more, it gets that of small ones.
 const (
@@ -98,7 +89,7 @@ func (p *plannedConstant) value(t *onnx.Tensor, most int) *eval.Value {
 	}
 	v := eval.Shaped(t.Type, shape...)
 	v.Origins = []*onnx.Tensor{t}
-	n := p.len()
+	n := onnx.Size(p.dims)
 	switch {
 	case p.ints != nil:
 		v.Ints = p.ints
@@ -274,7 +265,7 @@ func (c *Change) evaluate(inputs map[string]*eval.Value) *eval.Evaluator {
 	}
 	total := 0
 	for _, p := range c.planned {
-		total += min(p.len(), maxPlannedInAll)
+		total += min(onnx.Size(p.dims), maxPlannedInAll)
 	}
 	most := maxPlanned
 	if total > maxPlannedInAll {
@@ -599,9 +590,9 @@ func carries(was, is, out []int, axis int) bool {
 	if len(was) != len(is) || axis >= len(out) {
 		return true
 	}
-	step, changed := product(out[axis+1:]), false
+	step, changed := onnx.Size(out[axis+1:]), false
 	for a := range was {
-		of := product(was[a+1:])
+		of := onnx.Size(was[a+1:])
 		if was[a] != is[a] && max(step, of) < min(step*out[axis], of*was[a]) {
 			return true
 		}
@@ -758,7 +749,7 @@ func (c *Change) write() error {
 			data = patch.Bytes(b)
 		} else {
 			var err error
-			if data, err = rows.Stream(t, int64(p.len()), p.fill); err != nil {
+			if data, err = rows.Stream(t, int64(onnx.Size(p.dims)), p.fill); err != nil {
 				return err
 			}
 		}

@@ -35,7 +35,7 @@ func numbers(t *onnx.Tensor) []float64 {
 // each element.
 func (c *Change) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 	old := int(t.Dims[axis])
-	outer, inner := rows.Size(t.Dims[:axis]), rows.Size(t.Dims[axis+1:])
+	outer, inner := onnx.Size(t.Dims[:axis]), onnx.Size(t.Dims[axis+1:])
 	if n == old || old < 2 {
 		return nil
 	}
@@ -247,7 +247,7 @@ func (c *Change) growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant 
 		return nil
 	}
 	x := numbers(t)
-	outer := rows.Size(t.Dims[:axes[0]])
+	outer := onnx.Size(t.Dims[:axes[0]])
 	if x == nil {
 		return nil
 	}
@@ -370,7 +370,7 @@ func (c *Change) growBuckets(t *onnx.Tensor, n int) *plannedConstant {
 	k := len(t.Dims)
 	old := int(t.Dims[k-1])
 	x := numbers(t)
-	outer := rows.Size(t.Dims[:k-2])
+	outer := onnx.Size(t.Dims[:k-2])
 	if x == nil {
 		return nil
 	}

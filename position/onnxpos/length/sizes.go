@@ -463,8 +463,8 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 		for i < len(from) && from[i] == 1 && (j >= len(to) || to[j] != 1) {
 			i++ // an axis of one that goes
 		}
-		total := product(now[a:i])
-		if cut := z.windows.apart(z.within, to[c:j]); cut != nil && product(cut) == total {
+		total := onnx.Size(now[a:i])
+		if cut := z.windows.apart(z.within, to[c:j]); cut != nil && onnx.Size(cut) == total {
 			out = append(out, cut...)
 			continue
 		}
@@ -600,11 +600,11 @@ func (z *sizes) joinedBefore(n *onnx.Node) [][2][]int {
 // parted are shapes, before and now, with the sizes that were joined to one of their axes in its place; as they are where that is
 // none of them or may be several.
 func parted(from, now []int, joined [2][]int) (apart, is []int) {
-	at, was := -1, product(joined[0])
+	at, was := -1, onnx.Size(joined[0])
 	for d, size := range from {
 		switch {
 		case size != was || was == 1:
-		case at >= 0 || now[d] != product(joined[1]):
+		case at >= 0 || now[d] != onnx.Size(joined[1]):
 			return from, now
 		default:
 			at = d
@@ -656,7 +656,7 @@ func (z *sizes) joined(was, large []int, total int) (is []int) {
 				now[i], known = n, known && ok
 			}
 		}
-		if known && product(now) == total {
+		if known && onnx.Size(now) == total {
 			if is != nil && !slices.Equal(is, now) {
 				return nil
 			}
@@ -668,14 +668,6 @@ func (z *sizes) joined(was, large []int, total int) (is []int) {
 
 // maxSplit bounds the axes that an axis is cut into.
 const maxSplit = 6
-
-func product(sizes []int) int {
-	n := 1
-	for _, d := range sizes {
-		n *= d
-	}
-	return n
-}
 
 // expand gives an Expand the sizes of what it expands.
 func (z *sizes) expand(n *onnx.Node, inputs []*eval.Value) {
@@ -990,11 +982,7 @@ func (z *sizes) cutInto(name string, axis int) int {
 
 // cut is the last of two sizes into which a Reshape cuts an axis, 0 where it does not.
 func cut(from, to []int, axis int) int {
-	before, i := 1, 0
-	for _, d := range from[:axis] {
-		before *= d
-	}
-	after := 1
+	before, after, i := onnx.Size(from[:axis]), 1, 0
 	for ; i < len(to) && after*to[i] <= before; i++ {
 		after *= to[i]
 	}

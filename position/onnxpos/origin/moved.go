@@ -104,15 +104,6 @@ func Countable(shape []int) bool {
 // maxNumber bounds the numbers of elements.
 const maxNumber = 1 << 40
 
-// size is how many elements a shape has.
-func size(shape []int) int {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	return n
-}
-
 // number is the element at a place.
 func number(place, shape []int) (element int) {
 	for d, n := range shape {

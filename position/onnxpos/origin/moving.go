@@ -22,7 +22,7 @@ type move func(element int, place []int) int
 func (m moving) move() move {
 	switch eval.Lookup(m.n.Domain, m.n.Op).Axes {
 	case eval.AxesSame, eval.AxesReshape:
-		if size(m.before) == size(m.after) {
+		if onnx.Size(m.before) == onnx.Size(m.after) {
 			return func(element int, _ []int) int { return element }
 		}
 	case eval.AxesMultiply, eval.AxesAdd, eval.AxesExpand:
@@ -189,7 +189,7 @@ func (m moving) picked() move {
 		return nil
 	}
 	index := m.s.Enlarge(m.n.Input(1))
-	if !index.Known() || index.Ints == nil || len(index.Ints) != size(index.Shape) {
+	if !index.Known() || index.Ints == nil || len(index.Ints) != onnx.Size(index.Shape) {
 		return nil
 	}
 	before, after := m.before, m.after

@@ -393,10 +393,7 @@ func traced(n int64, zero, one, place, check []float64) *Origin {
 // Varies reports whether elements come from different places along an axis of a value of
 // the given shape.
 func (o *Origin) Varies(shape []int, axis int) bool {
-	inner := 1
-	for _, n := range shape[axis+1:] {
-		inner *= n
-	}
+	inner := onnx.Size(shape[axis+1:])
 	for i := range o.At {
 		if i/inner%shape[axis] > 0 && o.At[i] != o.At[i-inner] {
 			return true

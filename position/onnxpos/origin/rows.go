@@ -22,11 +22,7 @@ func rowPattern(t *onnx.Tensor, kind int) eval.Pattern {
 	if axis >= len(t.Dims) {
 		return pattern(t, small)
 	}
-	inner := int64(1)
-	for _, n := range t.Dims[axis+1:] {
-		inner *= n
-	}
-	n := t.Dims[axis]
+	inner, n := int64(onnx.Size(t.Dims[axis+1:])), t.Dims[axis]
 	return func(i int64) float64 {
 		if inner > 0 && n > 0 && (i/inner%n>>bit&1 == 1) == with {
 			return smaller(t, scatter(i*7+3)+0.5)
@@ -173,10 +169,7 @@ func (p *Planned) run(t *onnx.Tensor, kind int) *eval.Evaluator {
 			patterns[t] = pattern(t, kind)
 			continue
 		}
-		inner, n := int64(1), int64(shape[axis])
-		for _, d := range shape[axis+1:] {
-			inner *= int64(d)
-		}
+		inner, n := int64(onnx.Size(shape[axis+1:])), int64(shape[axis])
 		patterns[t] = func(i int64) float64 {
 			row := i / max(inner, 1) % max(n, 1)
 			if kind == scattered {

@@ -37,7 +37,7 @@ func NewMask(w *Partition, a Added, was *eval.Value) (u Mask, why string) {
 
 // block are the numbers of a window, by what stands before its axis.
 func (u Mask) block(before, window int) []float64 {
-	inner := product(u.Was.Shape[u.Axis+1:])
+	inner := onnx.Size(u.Was.Shape[u.Axis+1:])
 	out := make([]float64, inner)
 	for i := range out {
 		out[i] = u.Was.Number((before*u.Was.Shape[u.Axis]+window)*inner + i)
@@ -61,7 +61,7 @@ func (u Mask) outer() int {
 	if u.Alone {
 		return 1
 	}
-	return product(u.Was.Shape[:u.Axis])
+	return onnx.Size(u.Was.Shape[:u.Axis])
 }
 
 // classes says where windows that should have one mask have several.
@@ -230,12 +230,4 @@ func (w *Partition) like(row, column int, now [2]int) int {
 		}
 	}
 	return at[0]*before[1] + at[1]
-}
-
-func product(sizes []int) int {
-	n := 1
-	for _, d := range sizes {
-		n *= d
-	}
-	return n
 }

@@ -275,7 +275,7 @@ const maxAdded = 6
 // shifted windows, alone or with biases.
 func addedByWindow(s *eval.Scope, softmax *onnx.Node, w *Partition) (out []Added) {
 	count, scores := w.Count(w.Grid), s.Input(softmax, 0).Shape
-	apart := len(scores) > 3 && product(scores[:len(scores)-3])%(count[0]*count[1]) == 0 // windows stand ahead of the heads, which may be as many
+	apart := len(scores) > 3 && onnx.Size(scores[:len(scores)-3])%(count[0]*count[1]) == 0 // windows stand ahead of the heads, which may be as many
 	byWindow := func(v *eval.Value) int {
 		for axis := range max(len(v.Shape)-2, 0) {
 			if k := len(v.Shape); v.Shape[axis] == count[0]*count[1] && v.Shape[axis] > 1 && v.Shape[k-1] == w.Places() && v.Shape[k-2] == w.Places() && v.Varies(axis) {

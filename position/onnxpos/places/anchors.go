@@ -125,7 +125,7 @@ func (z *Places) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, 
 		return
 	}
 	v := z.old.Input(n, input) // what the graph has computed of it now may be of both sizes
-	inner, outer := size(v.Shape[end:]), size(v.Shape[:at])
+	inner, outer := onnx.Size(v.Shape[end:]), onnx.Size(v.Shape[:at])
 	was, is := l.places()
 	doubt := func(why any) {
 		if z.Doubts[n] == "" {
@@ -251,12 +251,4 @@ func (z *Places) waveOf(v *eval.Value, columns int, l levels) [][]float64 {
 		}
 	}
 	return nil
-}
-
-func size(shape []int) int {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	return n
 }

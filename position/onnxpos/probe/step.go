@@ -285,19 +285,14 @@ func batched(v *eval.Value, sizes []int64) []int64 {
 	if batch < 0 {
 		return nil
 	}
-	ahead, at, product := 1, 0, 1
-	for _, size := range v.Shape[:batch] {
-		ahead *= size
-	}
+	ahead, at := onnx.Size(v.Shape[:batch]), 0
 	for ; at < len(sizes) && ahead > 1 && sizes[at] > 0 && ahead%int(sizes[at]) == 0; at++ {
 		ahead /= int(sizes[at])
-	}
-	for _, size := range sizes {
-		product *= int(size)
 	}
 	if ahead > 1 || at == len(sizes) || sizes[at] < 1 {
 		return nil
 	}
+	product := onnx.Size(sizes)
 	open := product < 0 && int(sizes[at]) != v.Shape[batch] && v.Len()%(-product*calls) == 0 // one size is what is left
 	if !open && product*calls != v.Len() {
 		return nil

@@ -160,7 +160,7 @@ const maxGrown = 1 << 20
 func (a *ALiBi) grow(t *onnx.Tensor, n int) error {
 	old := a.Detected.Capacity
 	k := len(t.Dims)
-	heads, queries := rows.Size(t.Dims[:max(k-2, 0)]), 1
+	heads, queries := onnx.Size(t.Dims[:max(k-2, 0)]), 1
 	if k >= 2 {
 		queries = int(t.Dims[k-2])
 	}

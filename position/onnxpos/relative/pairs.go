@@ -117,10 +117,7 @@ func rowsByPair(o *origin.Origin, v *eval.Value, query, key int, byRow bool) (ax
 			return 0, nil
 		}
 	}
-	inner := 1
-	for _, n := range dims[axis+1:] {
-		inner *= int(n)
-	}
+	inner := onnx.Size(dims[axis+1:])
 	row := func(k int) int64 { return int64(k/inner) % dims[axis] }
 	ints := make([]int64, len(element))
 	for i, k := range element {

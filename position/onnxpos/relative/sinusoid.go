@@ -170,10 +170,7 @@ func unsigned(m rows.Matrix) relativeSinusoids {
 
 // rowsOf reads the constant that a value's rows are copied from, and the first of them.
 func rowsOf(o *origin.Origin, v *eval.Value, axis int) (table rows.Table, first int, ok bool) {
-	inner := 1
-	for _, n := range v.Shape[axis+1:] {
-		inner *= n
-	}
+	inner := onnx.Size(v.Shape[axis+1:])
 	var elements []int
 	for p := range v.Shape[axis] {
 		elements = append(elements, o.At[p*inner])
@@ -186,7 +183,7 @@ func rowsOf(o *origin.Origin, v *eval.Value, axis int) (table rows.Table, first 
 	if table.Axis < 0 || table.Uneven || o.Tensor.Type.IsInteger() && table.Scale == 0 {
 		return table, 0, false
 	}
-	return table, elements[0] / rows.Size(o.Tensor.Dims[table.Axis+1:]) % int(o.Tensor.Dims[table.Axis]), true
+	return table, elements[0] / onnx.Size(o.Tensor.Dims[table.Axis+1:]) % int(o.Tensor.Dims[table.Axis]), true
 }
 
 // waves is a table of sinusoids of distances whose rows a node multiplies by weights: all of them, or

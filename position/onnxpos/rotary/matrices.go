@@ -3,6 +3,7 @@ package rotary
 import (
 	"math"
 
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -24,10 +25,7 @@ func TurnsOf(v *eval.Value, axis int) (out PairTurns, ok bool) {
 	if k < 3 || v.Shape[k-2] != width || axis >= k-2 || width < 2 || width%2 != 0 {
 		return out, false
 	}
-	stride, pairs := 1, 1 // of the axis; pairs stand on the axis before the matrices
-	for _, d := range v.Shape[axis+1:] {
-		stride *= d
-	}
+	stride, pairs := onnx.Size(v.Shape[axis+1:]), 1 // of the axis; pairs stand on the axis before the matrices
 	if width == 2 && axis < k-3 {
 		pairs = v.Shape[k-3]
 	}

@@ -327,10 +327,7 @@ func PairLayout(s *eval.Scope, n *onnx.Node, matrices, data int) (layout string,
 	if axis < 0 || v.Shape[axis] != 2 || s.Value(whole).Len() > maxNumbered {
 		return "", false
 	}
-	stride := 1
-	for _, d := range v.Shape[axis+1:] {
-		stride *= d
-	}
+	stride := onnx.Size(v.Shape[axis+1:])
 	of := s.Value(whole)
 	taken := s.Given(whole, eval.Numbered(of)).Value(name)
 	if !taken.Known() || taken.Len() != v.Len() || taken.Len() <= stride {

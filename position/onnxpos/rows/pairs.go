@@ -1,15 +1,14 @@
 package rows
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
 
 // PairOf numbers the pairs of queries and keys by the elements of a value.
 func PairOf(shape []int, query, key int) func(i int) int {
-	stride := make([]int, len(shape))
-	n := 1
-	for d := len(shape) - 1; d >= 0; d-- {
-		stride[d] = n
-		n *= shape[d]
-	}
+	stride := onnx.Strides(shape)
 	return func(i int) int { return i/stride[query]%shape[query]*shape[key] + i/stride[key]%shape[key] }
 }
 

@@ -58,7 +58,7 @@ func (t Table) Len() int {
 
 // own is the number of rows of the constant alone.
 func (t Table) own() int {
-	n := Size(t.Tensor.Dims[t.Axis:t.behind()])
+	n := onnx.Size(t.Tensor.Dims[t.Axis:t.behind()])
 	if t.Stacked {
 		n /= 2
 	}
@@ -130,19 +130,10 @@ func (t Table) ColumnOf(element int) int {
 
 // Outer and Inner are the elements of the axes ahead of those of positions, and
 // of those behind them.
-func (t Table) Outer() int { return Size(t.Tensor.Dims[:t.Axis]) }
+func (t Table) Outer() int { return onnx.Size(t.Tensor.Dims[:t.Axis]) }
 
 // Inner is told with Outer.
-func (t Table) Inner() int { return Size(t.Tensor.Dims[t.behind():]) }
-
-// Size is the number of elements of dimensions.
-func Size[T int | int64](dims []T) int {
-	n := 1
-	for _, d := range dims {
-		n *= int(d)
-	}
-	return n
-}
+func (t Table) Inner() int { return onnx.Size(t.Tensor.Dims[t.behind():]) }
 
 // uneven is the error of rows whose parts have scales of their own: what they hold is not read.
 type uneven struct{}

@@ -164,7 +164,7 @@ func (b *scored) pairs() (known, ok bool) {
 			taken := spread(queries)
 			chosen := make([]int, len(taken)*keys) // of the first head
 			for i := range chosen {
-				chosen[i] = taken[i/keys]*rows.Size(made[query+1:]) + i%keys*rows.Size(made[key+1:])
+				chosen[i] = taken[i/keys]*onnx.Size(made[query+1:]) + i%keys*onnx.Size(made[key+1:])
 			}
 			b.scope.Spend(1 + len(chosen)/pairsAStep)
 			at := origin.Moved(b.scope, b.from, b.term, chosen)
@@ -208,7 +208,7 @@ func (b *scored) picks(at, product []int, own, free int, queries []int, keys, ah
 		if from < 0 || coordinate(from, product, own) != place {
 			continue
 		}
-		beside := from - (coordinate(from, product, own)*rows.Size(product[own+1:]) + coordinate(from, product, free)*rows.Size(product[free+1:]))
+		beside := from - (coordinate(from, product, own)*onnx.Size(product[own+1:]) + coordinate(from, product, free)*onnx.Size(product[free+1:]))
 		column := coordinate(from, product, free)
 		if have, seen := b.columns[key-ahead-query]; seen && have != column || other >= 0 && beside != other {
 			return false
@@ -230,7 +230,7 @@ func (b *scored) picks(at, product []int, own, free int, queries []int, keys, ah
 
 // coordinate is the place of element i along an axis.
 func coordinate(i int, shape []int, axis int) int {
-	return i / rows.Size(shape[axis+1:]) % shape[axis]
+	return i / onnx.Size(shape[axis+1:]) % shape[axis]
 }
 
 // vectors says which rows of a constant the vectors are.
@@ -245,7 +245,7 @@ func (m *Search) vectors(b *scored, maps *origin.Maps) *scored {
 	if of == nil {
 		return b
 	}
-	inner := rows.Size(v.Shape[along+1:])
+	inner := onnx.Size(v.Shape[along+1:])
 	for _, o := range slices.Concat(of.Of, of.ByRow) {
 		b.weighed = slices.Contains(of.ByRow, o)
 		elements := make([]int, b.count)
@@ -267,7 +267,7 @@ func (m *Search) vectors(b *scored, maps *origin.Maps) *scored {
 		for distance, column := range b.columns {
 			b.by[distance] = -1
 			if elements[column] >= 0 && slices.ContainsFunc(vector(v, along, column), func(x float64) bool { return x != 0 }) {
-				b.by[distance] = elements[column] / rows.Size(dims[axis+1:]) % int(dims[axis])
+				b.by[distance] = elements[column] / onnx.Size(dims[axis+1:]) % int(dims[axis])
 			}
 		}
 		return b
@@ -406,7 +406,7 @@ func (m *Search) Keeps(e *eval.Evaluator, table *onnx.Tensor) error {
 
 // vector are the numbers of a value at a place along an axis, nil where they are not known.
 func vector(v *eval.Value, axis, place int) (out []float64) {
-	inner := rows.Size(v.Shape[axis+1:])
+	inner := onnx.Size(v.Shape[axis+1:])
 	for i := range v.Len() {
 		if v.Known() && i/inner%v.Shape[axis] == place {
 			out = append(out, v.Number(i))

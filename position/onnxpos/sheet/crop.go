@@ -10,10 +10,10 @@ type Crop struct {
 // Crop reads the part off the rows that the places of a grid get, behind a prefix of others; false where they get all of the table,
 // or no part of that form.
 func (s *Share) Crop(grid []int, prefix int) (c Crop, ok bool) {
-	if len(grid) != 2 || prefix+Size(grid) > len(s.Row) || grid[0] < 2 {
+	if len(grid) != 2 || prefix+size(grid) > len(s.Row) || grid[0] < 2 {
 		return c, false
 	}
-	row := s.Row[prefix : prefix+Size(grid)]
+	row := s.Row[prefix : prefix+size(grid)]
 	wide, n := row[grid[1]]-row[0], s.Table.Len()
 	if row[0] < 0 || wide < grid[1] || n%wide != 0 || n == len(row) {
 		return c, false

@@ -305,8 +305,8 @@ func tableAlong(o *origin.Origin, along, columns []int) rows.Table {
 	return t
 }
 
-// Size is the number of places of a grid.
-func Size(grid []int) int {
+// size is the number of places of a grid.
+func size(grid []int) int {
 	n := 1
 	for _, d := range grid {
 		n *= d

@@ -4,7 +4,7 @@ package sheet
 // of its rows stand ahead of these. It is false where places get no part of that form. Where they get whole rows of the table, its columns are
 // those of the grid, or it has none: any grid takes as many of its rows as it has places.
 func (s *Share) Whole(grid [2]int, prefix int) (whole [2]int, ahead int, ok bool) {
-	n := Size(grid[:])
+	n := size(grid[:])
 	if n == 0 || prefix+n > len(s.Row) {
 		return whole, 0, false
 	}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
@@ -35,10 +36,7 @@ func RowsOf(v *eval.Value, axis int) [][]float64 {
 		last--
 	}
 	columns := v.Shape[last]
-	stride := 1
-	for _, d := range v.Shape[axis+1:] {
-		stride *= d
-	}
+	stride := onnx.Size(v.Shape[axis+1:])
 	rows := make([][]float64, v.Shape[axis])
 	for r := range rows {
 		rows[r] = make([]float64, columns)
