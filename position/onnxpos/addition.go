@@ -399,13 +399,19 @@ func (d *detector) firstRow(row int) int {
 	return row
 }
 
-// sideOf is the axis of the grid along which alone an addition's rows differ; false where they do along several, or lie along none.
-func (a *addition) sideOf() (axis int, ok bool) {
-	grid, _, ok := a.gridOf()
-	if !ok || a.share == nil || a.share.Row == nil || len(a.share.Row) != onnx.Size(grid) {
-		return 0, false
+// sideOf are the axes of the grid along which alone an addition's rows differ (an image's rows; places of a video, whatever the frame); none where
+// they do along all, along none, or tokens ahead of the grid have rows of the same constant.
+func (a *addition) sideOf() []int {
+	grid, prefix, ok := a.gridOf()
+	if !ok || a.share == nil || a.share.Row == nil || len(a.share.Row) != prefix+onnx.Size(grid) || slices.ContainsFunc(a.share.Row[:prefix], func(r int) bool { return r >= 0 }) {
+		return nil
 	}
-	return a.share.Side(grid)
+	places := *a.share
+	places.Row = places.Row[prefix:]
+	if sides := places.Sides(grid); len(sides) < len(grid) {
+		return sides
+	}
+	return nil
 }
 
 // together reports whether the tables of two sides are added at once, or a picture's rows and columns one after the other.
@@ -429,8 +435,8 @@ func (d *detector) crossings() {
 	var sides []*addition
 	d.turning()
 	d.tables = slices.DeleteFunc(d.tables, func(a *addition) bool {
-		_, side := a.sideOf()
-		if side = side && a.beside == nil; side || a.free > 0 {
+		side := a.sideOf() != nil && a.beside == nil
+		if side || a.free > 0 {
 			sides = append(sides, a)
 		}
 		return side || a.free > 0
@@ -462,7 +468,7 @@ func covered(sides []*addition) bool {
 	var along []axes.Axis
 	of := map[int]bool{}
 	for _, a := range sides {
-		if d, ok := a.sideOf(); ok {
+		for _, d := range a.sideOf() {
 			grid, _, _ := a.gridOf()
 			if of[d] = true; len(of) == len(grid) {
 				return true

@@ -98,8 +98,8 @@ func findTables(m *Model, d *detector) []site.Site {
 
 // sideOf is the axis of the grid, or of the picture, along which a table tells places apart; 0 where it is not told.
 func (m *Model) sideOf(a *addition) int {
-	if axis, ok := a.sideOf(); ok {
-		return axis
+	if sides := a.sideOf(); sides != nil {
+		return sides[0]
 	}
 	if in := m.graph.ImageInput(); in != nil && len(a.along) == 1 {
 		if from := a.along[0].InputAxes(in.Name); len(from) == 1 {
@@ -131,15 +131,10 @@ func mergeFormulas(all []*tableSite) (out []*tableSite) {
 	return out
 }
 
-// tensors are the constants that hold the table: one, or equal copies.
-func (t *tableSite) tensors() []*onnx.Tensor {
-	var out []*onnx.Tensor
-	seen := map[*onnx.Tensor]bool{}
-	for _, u := range slices.Concat(t.uses, t.uses[0].beside) {
-		if c := u.source.Tensor; c != nil && !seen[c] {
-			seen[c] = true
-			out = append(out, c)
-		}
+// tensors are the constants that hold the table: one, or equal copies, and those of other axes of positions.
+func (t *tableSite) tensors() (out []*onnx.Tensor) {
+	for _, table := range t.Tables() {
+		out = append(out, table.Tensor)
 	}
 	return out
 }
@@ -306,6 +301,9 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 		return nil, 0, 0 // windows of text are no grid, nor are several tokens a step
 	}
 	if t.crossed != nil {
+		if whole, _, ok := use.gridOf(); ok && len(whole) > len(t.crossed) { // of a table for several axes at once
+			return whole, 0, use.share.Table.Len()
+		}
 		return t.crossed, 0, use.share.Table.Len()
 	}
 	grid, prefix, ok := use.gridOf()
@@ -518,15 +516,14 @@ func (t *tableSite) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	}
 }
 
-// Tables are the constants that hold the rows: one, or equal copies.
-func (t *tableSite) Tables() []rows.Table {
-	if t.uses[0].source.Tensor == nil {
-		return nil
-	}
-	var out []rows.Table
-	table := t.rows()
-	for _, c := range t.tensors() {
-		out = append(out, table.Of(c))
+// Tables are the constants that hold the rows, each as its use reads it: one, or equal copies, and those of other axes of positions.
+func (t *tableSite) Tables() (out []rows.Table) {
+	for _, u := range slices.Concat(t.uses, t.uses[0].beside) {
+		c := u.source.Tensor
+		if c == nil || u.share == nil || slices.ContainsFunc(out, func(t rows.Table) bool { return t.Tensor == c }) {
+			continue
+		}
+		out = append(out, u.share.Table.Of(c))
 	}
 	return out
 }

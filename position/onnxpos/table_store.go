@@ -158,9 +158,8 @@ func (t *tableSite) Neutralize() error {
 		return &position.Refusal{Why: "the graph computes its sinusoid: no table can be emptied", Instead: "leave the old encoding in place"}
 	}
 	zero := func(_ int, dst []float64) error { clear(dst); return nil }
-	rows := t.rows()
-	for _, c := range t.tensors() {
-		if err := t.m.Resize(rows.Of(c), rows.Len(), 0, zero, "zeros: the table adds nothing"); err != nil {
+	for _, table := range t.Tables() {
+		if err := t.m.Resize(table, table.Len(), 0, zero, "zeros: the table adds nothing"); err != nil {
 			return err
 		}
 	}

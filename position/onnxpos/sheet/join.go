@@ -90,22 +90,19 @@ func Cleared(m rows.Matrix, marked []bool) rows.Matrix {
 	return out
 }
 
-// Side is the axis of the grid along which alone the rows differ; false where they do along several, or along none.
-func (s *Share) Side(grid []int) (axis int, ok bool) {
-	axis = -1
+// Sides are the axes of a grid, of places that lie row after row, along which the rows differ.
+func (s *Share) Sides(grid []int) (axes []int) {
 	inner := len(s.Row)
 	for d, n := range grid {
 		inner /= n
 		for p, r := range s.Row {
 			if p/inner%n > 0 && r != s.Row[p-inner] {
-				if axis >= 0 && axis != d {
-					return 0, false
-				}
-				axis = d
+				axes = append(axes, d)
+				break
 			}
 		}
 	}
-	return axis, axis >= 0
+	return axes
 }
 
 // Turns reports whether places take n rows of s again and again, and one of slow for each turn.

@@ -65,11 +65,14 @@ func TestTurns(t *testing.T) {
 		t.Error("the other way round")
 	}
 	for i, s := range []*Share{slow, fast} {
-		if axis, ok := s.Side([]int{2, 3}); axis != i || !ok {
-			t.Errorf("axis %d, %t", axis, ok)
+		if axes := s.Sides([]int{2, 3}); !slices.Equal(axes, []int{i}) {
+			t.Errorf("axes %d, not %d", axes, i)
 		}
 	}
-	if _, ok := ofTable(6, 0, 1, 2, 3, 4, 5).Side([]int{2, 3}); ok || slices.Contains(fast.Row, 4) {
+	if axes := ofTable(6, 0, 1, 2, 3, 4, 5).Sides([]int{2, 3}); len(axes) != 2 || slices.Contains(fast.Row, 4) {
 		t.Error("both axes")
+	}
+	if axes := ofTable(4, 0, 1, 2, 3, 0, 1, 2, 3).Sides([]int{2, 2, 2}); !slices.Equal(axes, []int{1, 2}) {
+		t.Errorf("places of each of two frames: axes %d", axes)
 	}
 }
