@@ -22,6 +22,7 @@ import (
 func (m *Model) inspectBeyond() {
 	m.inspectParts()
 	m.inspectLargerPictures()
+	m.findOneSize()
 	m.findTurns()
 	if m.graph.FixedLength() > 0 || m.graph.ImageInput() != nil && m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
 		return

@@ -101,6 +101,9 @@ func (f *finder) unreadMeetings() {
 // bound tells of graphs that end before their encodings do, and of those that run at some lengths alone.
 func (f *finder) bound() {
 	switch end := f.m.end(); {
+	case f.m.larger != nil:
+		f.Add(ruleLengthBound, fmt.Sprintf("the graph runs with %s and with none of 2, 3 or 4 times the size, though that is free: %v", f.m.graph.Tried(), f.m.larger.Err),
+			"it was traced with constants of one size: export it again for the wanted one", fault.At(f.m.larger.Node))
 	case end.Step > 1:
 		f.Add(ruleLengthStep, fmt.Sprintf("the graph runs at %d tokens and at %d, and at no length between: %v", end.Runs, end.Runs+end.Step, end.Failure.Err),
 			fmt.Sprintf("pad inputs to a multiple of %d", end.Step), fault.At(end.Failure.Node))

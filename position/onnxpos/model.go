@@ -35,6 +35,7 @@ type Model struct {
 	weighedIn  *eval.Scope
 	unread     []axes.Meeting // where data meet numbers that no mechanism has read
 	gaveUp     string         // what was given up, since the graph is too large; "": nothing
+	larger     *eval.Failure  // what fails with larger pictures, of a graph without an end of its encodings; nil: nothing
 }
 
 // giveUp leaves nothing of what was found but that it is not known.
@@ -77,6 +78,9 @@ func (m *Model) Describe() report.Inspect {
 // InputIsFixed reports whether the model takes pictures, recordings or features of one size alone.
 func (m *Model) InputIsFixed() bool {
 	g := m.graph
+	if m.larger != nil {
+		return true
+	}
 	if in := g.Recording(); in != nil && g.TokenMatrix() == nil && !slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) {
 		return true
 	}

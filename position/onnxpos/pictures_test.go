@@ -2,10 +2,12 @@ package onnxpos
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // TestSizes holds that inspection says of pictures what the graph was seen to take, and nothing where it
@@ -90,6 +92,74 @@ func TestChannelsLast(t *testing.T) {
 		m := built(t, patched(turned, conv, back))
 		if got, grid := found(m), m.graph.PatchGrid(); got != "position table of 24 rows of 4, grid 6×4 ×24" || grid != [2]int{6, 4} || !m.graph.CutsOff() {
 			t.Errorf("%s: %s, a grid of %v, cut off %v", conv.Op, got, grid, m.graph.CutsOff())
+		}
+	}
+}
+
+// TestOneSize: a graph whose weights behind patches, or behind samples, are for as many as were exported takes inputs of one size, though their
+// axes are free; one that sums over them first takes any.
+func TestOneSize(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		free []int64
+		ends bool
+	}{{"a picture of one size", []int64{1, 3, -1, -1}, true}, {"a picture of any size", []int64{1, 3, -1, -1}, false},
+		{"a recording of one length", []int64{1, 1, -1}, true}, {"a recording of any length", []int64{1, 1, -1}, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			m := built(t, func(m *onnx.NewModel) {
+				picture(m)
+				filter, steps, patches := []int64{4, 3, 8, 8}, []int64{8, 8}, int64(16)
+				if m.Inputs[0].Dims = c.free; len(c.free) == 3 {
+					m.Inputs[0].Name, filter, steps, patches = "waveform", []int64{4, 1, 10}, []int64{10}, 40
+				}
+				m.Outputs[0].Dims = []int64{1, 5}
+				rows := 4 * patches
+				flat := []onnx.NewNode{withInts(node("Conv", "made", m.Inputs[0].Name, "filter"), "strides", steps), node("Relu", "some", "made")}
+				if c.ends {
+					flat = append(flat, node("Flatten", "flat", "some"))
+				} else {
+					rows = 4
+					flat = append(flat, node("GlobalAveragePool", "one", "some"), node("Flatten", "flat", "one"))
+				}
+				m.Initializers = []onnx.NewTensor{noise("filter", filter...), noise("classes", rows, 5)}
+				m.Nodes = append(flat, node("MatMul", "h", "flat", "classes"))
+			})
+			told := slices.ContainsFunc(m.Findings(), func(f report.Finding) bool { return f.Rule == "onnx-length-bound" })
+			length := position.Inspect(m).Length
+			if want := map[bool]string{true: report.BeyondError, false: report.BeyondContinues}[c.ends]; found(m) != "none" || length.Beyond != want || told != c.ends {
+				t.Errorf("%s, beyond: %s, told: %t", found(m), length.Beyond, told)
+			}
+		})
+	}
+}
+
+// TestTablesOfSeveralAxes: tables of which each tells the axes of a grid apart that the other one leaves are one encoding, behind a class token,
+// too, and both are emptied, each with its own rows.
+func TestTablesOfSeveralAxes(t *testing.T) {
+	change := func(m *onnx.NewModel) {
+		picture(m)
+		m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{1, 3, 48, 32}, []int64{1, 25, 4}
+		m.Initializers = append(m.Initializers, noise("of rows", 6, 1, 4), noise("of columns", 1, 4, 4), integers("tokens", 1, 24, 4), floats("none", []int64{1, 1, 4}, func(int) float64 { return 0 }), noise("class", 1, 1, 4))
+		m.Initializers[2] = integers("flat", 1, 4, 24)
+		m.Nodes = append(m.Nodes, node("Add", "crossed", "of rows", "of columns"), node("Reshape", "places", "crossed", "tokens"),
+			withInts(node("Concat", "pos", "none", "places"), "axis", int64(1)), withInts(node("Concat", "all", "class", "x"), "axis", int64(1)),
+			node("Add", "h0", "all", "pos"), node("MatMul", "h", "h0", "W"))
+	}
+	m := built(t, change)
+	if got := found(m); got != "position table of 6 rows of 4, grid 6×4 ×24" {
+		t.Fatal(got)
+	}
+	if err := m.sites[0].(*tableSite).Neutralize(); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, saved(t, change))
+	if got := found(after); strings.Contains(got, "table") {
+		t.Errorf("%s is left", got)
+	}
+	for _, name := range []string{"of rows", "of columns"} {
+		was, is := m.graph.File.Graph.Initializer(name), after.graph.File.Graph.Initializer(name)
+		if x, err := is.Floats(0, is.Len()); err != nil || !slices.Equal(was.Dims, is.Dims) || slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) {
+			t.Errorf("%q has dimensions %v and holds %v: %v", name, is.Dims, x, err)
 		}
 	}
 }

@@ -253,5 +253,8 @@ func (p *Probe) Tried() string {
 		tried := p.Eval.Main.Value(p.ImageInput().Name).Shape
 		return fmt.Sprintf("pictures of %d×%d pixels", tried[height], tried[width])
 	}
+	if p.WaveInput() != nil {
+		return fmt.Sprintf("recordings of %d samples", p.Sizes.Length)
+	}
 	return fmt.Sprintf("%d positions", p.Sizes.Length)
 }
