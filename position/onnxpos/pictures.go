@@ -1,10 +1,8 @@
 package onnxpos
 
 import (
-	"cmp"
 	"slices"
 
-	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
@@ -41,56 +39,13 @@ func (m *Model) Sizes() (only [2]int, frames, multiple int) {
 	return only, frames, 0
 }
 
-// timesLarger are the times that the free sides of a picture, or a recording, are made larger by: a graph that is made for no one size takes one
-// of them.
-var timesLarger = []int{2, 3, 4}
-
-// findOneSize looks whether larger pictures and longer recordings run where no encoding ends: weights behind patches may be for as many as were
-// exported.
+// findOneSize looks whether larger inputs run where no encoding ends.
 func (m *Model) findOneSize() {
-	g, s := m.graph, m.graph.Sizes
-	fixed := g.FixedSides() // ones where there is no picture
-	recording := g.ImageInput() == nil && g.Recording() != nil && g.TokenMatrix() == nil && onlyLength(g.Recording())
-	picture := g.TokenInput() == nil && (fixed[0] == 0 || fixed[1] == 0)
-	if !recording && !picture || len(g.Eval.Failures) > 0 ||
-		slices.ContainsFunc(m.sites, func(s site.Site) bool {
-			return s.Encoding().Capacity > 0 || s.Encoding().Beyond != report.BeyondContinues
-		}) {
-		return
+	if !slices.ContainsFunc(m.sites, func(s site.Site) bool {
+		return s.Encoding().Capacity > 0 || s.Encoding().Beyond != report.BeyondContinues
+	}) {
+		m.larger = m.graph.OneSize()
 	}
-	var first *eval.Failure
-	for _, times := range timesLarger {
-		larger := s
-		if recording {
-			larger.Length *= times
-		}
-		larger.Width = cmp.Or(s.Width, s.Image)
-		if fixed[0] == 0 {
-			larger.Image *= times
-		}
-		if fixed[1] == 0 {
-			larger.Width *= times
-		}
-		e := g.Failing(larger, func(eval.Failure) bool { return true })
-		if len(e.Failures) == 0 {
-			return
-		}
-		if first == nil {
-			first = &e.Failures[0]
-		}
-	}
-	m.larger = first
-}
-
-// onlyLength reports whether a recording leaves one axis behind the batch to the caller: another one may be its channels.
-func onlyLength(in *onnx.ValueInfo) bool {
-	free := 0
-	for _, d := range in.Dims[1:] {
-		if d.Value < 0 {
-			free++
-		}
-	}
-	return free == 1
 }
 
 // endsWithItsGrid reports whether a site has rows for so many patches, and not for more.

@@ -330,3 +330,51 @@ func (p *Probe) Further(s *eval.Scope, name string, length int) *eval.Value {
 	p.lengths[length] = true
 	return p.Longer(s, name, length)
 }
+
+// timesLarger are the times that the free sides of a picture, or a recording, are made larger by: a graph that is made for no one size takes one
+// of them.
+var timesLarger = []int{2, 3, 4}
+
+// OneSize is what fails first in pictures and recordings that are larger, of a graph that runs with none of them: weights behind patches may be
+// for as many as were exported. nil where one runs, the size is not free, or a text is beside.
+func (p *Probe) OneSize() *eval.Failure {
+	fixed := p.FixedSides() // ones where there is no picture
+	recording := p.ImageInput() == nil && p.Recording() != nil && p.TokenMatrix() == nil && onlyLength(p.Recording())
+	picture := p.TokenInput() == nil && (fixed[0] == 0 || fixed[1] == 0)
+	if !recording && !picture || len(p.Eval.Failures) > 0 {
+		return nil
+	}
+	var first *eval.Failure
+	for _, times := range timesLarger {
+		larger := p.Sizes
+		if recording {
+			larger.Length *= times
+		}
+		larger.Width = cmp.Or(larger.Width, larger.Image)
+		if fixed[0] == 0 {
+			larger.Image *= times
+		}
+		if fixed[1] == 0 {
+			larger.Width *= times
+		}
+		e := p.Failing(larger, func(eval.Failure) bool { return true })
+		if len(e.Failures) == 0 {
+			return nil
+		}
+		if first == nil {
+			first = &e.Failures[0]
+		}
+	}
+	return first
+}
+
+// onlyLength reports whether a recording leaves one axis behind the batch to the caller: another one may be its channels.
+func onlyLength(in *onnx.ValueInfo) bool {
+	free := 0
+	for _, d := range in.Dims[1:] {
+		if d.Value < 0 {
+			free++
+		}
+	}
+	return free == 1
+}
