@@ -272,4 +272,7 @@ MORE = [
     Fault("twin-tables", f"{OP}/bydistance/table.go", "d.tables = append(d.tables, twin.tables...)", "_ = twin.tables", "the tables of other layers stay as they were", (OP,)),
     Fault("divisors-unclear", "schemes/fit/frequencies.go", "v.limit(i) <= unclearDivisor", "v.limit(i) <= 100*unclearDivisor+100", "noise of slow pairs is told as LongRoPE's list"),
     Fault("declared-constant", "onnx/editor.go", "if e.dropped[v] || e.redeclared[v] {", "if e.dropped[v] {", "a constant that is declared among values loses its new dimensions"),
+    Fault("one-size", f"{OP}/probe/bound.go", "\treturn first\n}\n\n// onlyLength", "\treturn nil\n}\n\n// onlyLength", "of a classifier of pictures of one size it is told that nothing limits them", (OP,)),
+    Fault("crossed-rows", f"{OP}/table_store.go", "t.m.Resize(table, table.Len(), 0, zero", "t.m.Resize(table, t.rows().Len(), 0, zero", "a table of columns gets as many rows as that of rows has, and the graph does not run"),
+    Fault("sides-prefix", f"{OP}/addition.go", "places.Row = places.Row[prefix:]", "places.Row = places.Row[:onnx.Size(grid)]", "tables of rows and columns behind a class token are told as two", (OP,)),
 ]
