@@ -163,3 +163,17 @@ func TestTablesOfSeveralAxes(t *testing.T) {
 		}
 	}
 }
+
+// TestFlattened: a classifier with weights for each column of each position runs at one length, which is found by what it wants.
+func TestFlattened(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs = []onnx.NewValue{{Name: "inputs_embeds", Type: onnx.Float, Dims: []int64{1, -1, 8}}}
+		m.Outputs[0].Dims = []int64{1, 5}
+		m.Initializers = []onnx.NewTensor{noise("classes", 8*23, 5)}
+		m.Nodes = []onnx.NewNode{withInts(node("Transpose", "keys", "inputs_embeds"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "inputs_embeds", "keys"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)),
+			node("MatMul", "mixed", "weights", "inputs_embeds"), node("Flatten", "flat", "mixed"), node("MatMul", "h", "flat", "classes")}
+	})
+	if longest, _ := m.End(); found(m) != "none" || longest != 23 {
+		t.Errorf("%s, up to %d", found(m), longest)
+	}
+}

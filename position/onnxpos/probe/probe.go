@@ -523,7 +523,35 @@ func (p *Probe) wantedLengths() []int {
 			add(n - more)
 		}
 	}
+	most := len(out) + maxWanted
+	for _, f := range p.Eval.Failures {
+		p.flattened(f, func(n int) {
+			if n >= least && n <= maxInputs && len(out) < most && !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		})
+	}
 	return out
+}
+
+// flattened are the lengths with which a node that fails would have as many numbers as it wants, where all columns of all positions lie along
+// one axis ahead of it, as ahead of a classifier that has weights for each of them.
+func (p *Probe) flattened(f eval.Failure, add func(int)) {
+	var sizes []int
+	for i := range f.Node.Inputs {
+		sizes = append(sizes, f.Scope.Input(f.Node, i).Shape...)
+	}
+	for _, has := range sizes {
+		columns := has / max(p.Sizes.Length, 1)
+		if columns < 2 || has%p.Sizes.Length != 0 {
+			continue
+		}
+		for _, wants := range sizes {
+			if wants%columns == 0 {
+				add(wants / columns)
+			}
+		}
+	}
 }
 
 // at returns the evaluation at other sizes, kept for the next question. Values
