@@ -29,12 +29,16 @@ func Strides[T int | int64](dims []T) []int {
 	return out
 }
 
-// Axis is the attribute that names one of the axes of a value, counted from the first one on; otherwise where it is absent. It may lie outside of
-// the axes.
-func (n *Node) Axis(name string, otherwise int64, rank int) int {
-	axis := n.Int(name, otherwise)
+// Dimension brings a possibly negative axis into range, −1 when it is outside.
+func Dimension(axis int64, rank int) int {
 	if axis < 0 {
 		axis += int64(rank)
 	}
+	if axis < 0 || axis >= int64(rank) {
+		return -1
+	}
 	return int(axis)
 }
+
+// Axis is the dimension that the attribute "axis" names, or another one where it is absent; −1 for none of the rank.
+func (n *Node) Axis(otherwise int64, rank int) int { return Dimension(n.Int("axis", otherwise), rank) }

@@ -630,14 +630,3 @@ func (c *call) ints(attribute string, i int) ([]int64, bool) {
 	v := c.known(i)
 	return v.Ints, v.Known() && v.Ints != nil
 }
-
-// dimension brings a possibly negative axis into range, −1 when it is outside.
-func dimension(axis int64, rank int) int {
-	if axis < 0 {
-		axis += int64(rank)
-	}
-	if axis < 0 || axis >= int64(rank) {
-		return -1
-	}
-	return int(axis)
-}

@@ -589,7 +589,7 @@ func (l *Labels) isSame(s *eval.Scope, name string, axis int) bool {
 			name, s = n.Input(0), at
 		case row.Axes == eval.AxesGather:
 			index := at.Value(n.Input(1))
-			first := dimension(n.Int("axis", 0), len(at.Value(n.Input(0)).Shape))
+			first := n.Axis(0, len(at.Value(n.Input(0)).Shape))
 			return first >= 0 && axis >= first && axis < first+len(index.Shape) && index.Known() && !l.varies(index, axis-first)
 		default:
 			return false

@@ -3,6 +3,7 @@ package axes
 import (
 	"slices"
 
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
@@ -84,7 +85,7 @@ func transpose(c *call) []*Value {
 	for d := range out.Axes {
 		from := len(v.Axes) - 1 - d
 		if d < len(perm) {
-			from = dimension(perm[d], len(v.Axes))
+			from = onnx.Dimension(perm[d], len(v.Axes))
 		}
 		if from < 0 || from >= len(v.Axes) {
 			return c.opaque()
@@ -203,7 +204,7 @@ func slice(c *call) []*Value {
 	for i := range starts {
 		axis := i
 		if given && i < len(axes) {
-			axis = dimension(axes[i], len(v.Axes))
+			axis = onnx.Dimension(axes[i], len(v.Axes))
 		}
 		if axis < 0 || axis >= len(v.Axes) {
 			return c.opaque()
@@ -235,7 +236,7 @@ func split(c *call) []*Value {
 // parts are runs of places of the first input, of the given shapes.
 func (c *call) parts(shapes [][]int) (out []*Value) {
 	v := c.of(0)
-	axis := dimension(c.n.Int("axis", 0), len(v.Axes))
+	axis := c.n.Axis(0, len(v.Axes))
 	if axis < 0 {
 		return c.opaque()
 	}
@@ -318,7 +319,7 @@ func (c *call) unfolded(axis int, filled []int) Axis {
 
 func concat(c *call) []*Value {
 	shape := c.shape(0)
-	axis := dimension(c.n.Int("axis", 0), len(shape))
+	axis := c.n.Axis(0, len(shape))
 	if axis < 0 {
 		return c.opaque()
 	}
@@ -360,7 +361,7 @@ func concat(c *call) []*Value {
 func gather(c *call) []*Value {
 	data, index := c.of(0), c.of(1)
 	e, at := c.known(0), c.known(1)
-	axis := dimension(c.n.Int("axis", 0), len(e.Shape))
+	axis := c.n.Axis(0, len(e.Shape))
 	if !e.Ranked || !at.Ranked || axis < 0 || len(data.Axes) != len(e.Shape) || len(index.Axes) != len(at.Shape) {
 		c.doubt("what it picks is not known")
 		return c.opaque()
@@ -440,7 +441,7 @@ func reduce(c *call) []*Value {
 // rank says where along an axis the largest or smallest element is.
 func rank(c *call) []*Value {
 	axis := c.n.Int("axis", 0)
-	if d := dimension(axis, len(c.of(0).Axes)); d >= 0 {
+	if d := onnx.Dimension(axis, len(c.of(0).Axes)); d >= 0 {
 		c.orders(c.of(0).Axes[d], "ranks positions")
 		out := c.over([]int64{axis}, true)
 		out[0].places = c.of(0).Axes[d]
@@ -454,7 +455,7 @@ func (c *call) over(axes []int64, given bool) []*Value {
 	v, shape := c.of(0), c.shape(0)
 	over := make([]bool, len(v.Axes))
 	for _, a := range axes {
-		if d := dimension(a, len(v.Axes)); d >= 0 {
+		if d := onnx.Dimension(a, len(v.Axes)); d >= 0 {
 			over[d] = true
 		}
 	}

@@ -187,7 +187,7 @@ func (c *call) limits(counted, data int) bool {
 // scaled normalises the last axes and multiplies by weights along them.
 func scaled(c *call) []*Value {
 	v := c.of(0)
-	from := dimension(c.n.Int("axis", -1), len(v.Axes))
+	from := c.n.Axis(-1, len(v.Axes))
 	for d := max(from, 0); d < len(v.Axes); d++ {
 		c.features(v.Axes[d])
 	}
@@ -453,7 +453,7 @@ func gatherBlocks(c *call) []*Value {
 // that differs from position to position, is not followed.
 func pickElements(c *call) []*Value {
 	data, index := c.of(0), c.of(1)
-	axis := dimension(c.n.Int("axis", 0), len(c.known(0).Shape))
+	axis := c.n.Axis(0, len(c.known(0).Shape))
 	if axis < 0 || len(data.Axes) != len(index.Axes) {
 		return c.opaque()
 	}
@@ -474,7 +474,7 @@ func pickElements(c *call) []*Value {
 
 func oneHot(c *call) []*Value {
 	shape := c.shape(0)
-	axis := dimension(c.n.Int("axis", -1), len(shape))
+	axis := c.n.Axis(-1, len(shape))
 	v := c.of(0)
 	if axis < 0 || len(shape) != len(v.Axes)+1 {
 		return c.opaque()
@@ -486,7 +486,7 @@ func oneHot(c *call) []*Value {
 // positions tells them apart.
 func topK(c *call) []*Value {
 	v := c.of(0)
-	axis := dimension(c.n.Int("axis", -1), len(v.Axes))
+	axis := c.n.Axis(-1, len(v.Axes))
 	if axis < 0 {
 		return c.opaque()
 	}
@@ -681,7 +681,7 @@ func padding(c *call) []*Value {
 	for i, p := range pads {
 		d := i % max(len(pads)/2, 1)
 		if given && d < len(axes) {
-			d = dimension(axes[d], len(v.Axes))
+			d = onnx.Dimension(axes[d], len(v.Axes))
 		}
 		if p != 0 && d >= 0 && d < len(v.Axes) {
 			c.orders(v.Axes[d], "moves positions")
@@ -730,10 +730,7 @@ func recurrent(c *call) []*Value {
 // with what came before.
 func stateful(c *call) []*Value {
 	x := c.of(0)
-	along := c.row.Along
-	if along < 0 {
-		along += len(x.Axes)
-	}
+	along := onnx.Dimension(int64(c.row.Along), len(x.Axes))
 	if c.n.Int("channels_last", 0) == 1 {
 		along = 1
 	}
@@ -761,7 +758,7 @@ func stateful(c *call) []*Value {
 func cumulative(c *call) []*Value {
 	v := c.of(0)
 	axis, ok := c.known(1).Scalar()
-	d := dimension(int64(axis), len(v.Axes))
+	d := onnx.Dimension(int64(axis), len(v.Axes))
 	if !ok || d < 0 {
 		c.doubt("the axis along which it adds up is not known")
 		return c.opaque()

@@ -18,17 +18,9 @@ func (c *call) fits(a *Attended) bool {
 	return true
 }
 
-// real is a floating-point attribute, otherwise where it is absent.
-func (c *call) real(name string, otherwise float64) float64 {
-	if a := c.node.Attribute(name); a != nil {
-		return float64(a.F)
-	}
-	return otherwise
-}
-
 // scaled is the attribute scale, the usual one where it is absent or 0.
 func (c *call) scaled(dim int) float64 {
-	if s := c.real("scale", 0); s != 0 {
+	if s := c.node.Float("scale", 0); s != 0 {
 		return s
 	}
 	return 1 / math.Sqrt(float64(dim))
@@ -43,16 +35,22 @@ func (c *call) finish(a *Attended, t onnx.DataType, rank int) *Value {
 	}
 	out := FloatValue(t, []int{a.Batch, a.Heads, a.Queries, a.ValueDim}, a.Output)
 	if rank == 3 {
-		out = FloatValue(t, []int{a.Batch, a.Queries, a.Heads * a.ValueDim}, make([]float64, len(a.Output)))
-		for b := range a.Batch {
-			for h := range a.Heads {
-				for p := range a.Queries {
-					copy(out.Floats[((b*a.Queries+p)*a.Heads+h)*a.ValueDim:][:a.ValueDim], a.Output[((b*a.Heads+h)*a.Queries+p)*a.ValueDim:])
-				}
+		out = FloatValue(t, []int{a.Batch, a.Queries, a.Heads * a.ValueDim}, besideHeads(a.Output, a.Batch, a.Heads, a.Queries, a.ValueDim))
+	}
+	return out.rounded()
+}
+
+// besideHeads lays rows of (batch, heads, positions, dim) out as (batch, positions, heads·dim).
+func besideHeads(rows []float64, batch, heads, positions, dim int) []float64 {
+	out := make([]float64, len(rows))
+	for b := range batch {
+		for h := range heads {
+			for p := range positions {
+				copy(out[((b*positions+p)*heads+h)*dim:][:dim], rows[((b*heads+h)*positions+p)*dim:])
 			}
 		}
 	}
-	return out.rounded()
+	return out
 }
 
 // rounded brings content to the precision of its type.
@@ -78,7 +76,7 @@ func attentionContent(c *call, outputs []*Value) []*Value {
 	if !a.withPast(c.input(4), c.input(5)) || !c.fits(a) || !a.add(c.input(3)) {
 		return outputs
 	}
-	a.Scale, a.Softcap = c.scaled(a.Dim), c.real("softcap", 0)
+	a.Scale, a.Softcap = c.scaled(a.Dim), c.node.Float("softcap", 0)
 	valid := c.input(6)
 	if valid != nil && (!valid.Known() || valid.Len() != a.Batch) {
 		return outputs
@@ -238,7 +236,7 @@ func headAttentionContent(c *call) []*Value {
 	default:
 		return nil
 	}
-	a.Scale, a.Softcap = c.scaled(a.Dim), math.Max(c.real("softcap", 0), 0)
+	a.Scale, a.Softcap = c.scaled(a.Dim), math.Max(c.node.Float("softcap", 0), 0)
 	out := []*Value{c.finish(a, t, 3).from(c.in...)}
 	if len(c.node.Outputs) > 2 {
 		shape := []int{a.Batch, a.KVHeads, a.Keys, a.Dim}
@@ -269,7 +267,7 @@ func (c *call) grouped(a *Attended) bool {
 			if !w.Known() || w.Len() != a.Dim {
 				return false
 			}
-			*rows = rootMeanSquare(*rows, w, c.real("qk_norm_epsilon", 1e-6))
+			*rows = rootMeanSquare(*rows, w, c.node.Float("qk_norm_epsilon", 1e-6))
 		}
 	}
 	before := make([]int, a.Batch) // cached keys of each sequence
@@ -330,7 +328,7 @@ func (c *call) grouped(a *Attended) bool {
 // positions) and that of com.microsoft (x, positions, cos, sin).
 func rotaryEmbedding(c *call) ([]*Value, error) {
 	x := c.need(0)
-	same := &Value{Type: x.Type, Ranked: x.Ranked, Shape: x.Shape}
+	same := x.unknown()
 	cos, sin, ids := c.need(1), c.need(2), c.input(3)
 	if c.node.Domain == "com.microsoft" {
 		cos, sin, ids = c.need(2), c.need(3), c.input(1)
@@ -380,21 +378,13 @@ func rotaryEmbedding(c *call) ([]*Value, error) {
 	if !ok {
 		return outputs, nil
 	}
-	scale := c.real("scale", 1)
+	scale := c.node.Float("scale", 1)
 	for i := range out {
 		out[i] *= scale
 	}
 	t := wide(x.Type, x, cos, sin)
-	if len(x.Shape) == 3 { // back to (batch, positions, heads·dim)
-		flat := make([]float64, len(out))
-		for b := range batch {
-			for h := range count {
-				for p := range positions {
-					copy(flat[((b*positions+p)*count+h)*dim:][:dim], out[((b*count+h)*positions+p)*dim:])
-				}
-			}
-		}
-		out = flat
+	if len(x.Shape) == 3 {
+		out = besideHeads(out, batch, count, positions, dim)
 	}
 	outputs[0] = FloatValue(t, x.Shape, out).rounded().from(c.in...)
 	return outputs, nil

@@ -33,10 +33,7 @@ func deconvolution(c *call) ([]*Value, error) {
 			return nil, c.fail("a window of %d", v)
 		}
 	}
-	auto := ""
-	if x := c.node.Attribute("auto_pad"); x != nil {
-		auto = string(x.S)
-	}
+	auto := string(c.text("auto_pad"))
 	shape := []int{a.Shape[0], w.Shape[1] * max(int(c.node.Int("group", 1)), 1)}
 	for i := range rank {
 		stride := entry(strides, i, 1)

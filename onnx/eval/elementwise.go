@@ -230,7 +230,7 @@ func clip(c *call) ([]*Value, error) {
 		*limit, known = x, known && ok
 	}
 	if !known {
-		return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
+		return one(a.unknown()), nil
 	}
 	out, err := unary(c, func(x float64) float64 { return math.Min(math.Max(x, low), high) })
 	if err == nil {

@@ -266,7 +266,7 @@ func trilu(c *call) ([]*Value, error) {
 		k, ok = v.Scalar()
 	}
 	if !a.Ranked || len(a.Shape) < 2 || !ok || a.Len() > c.most() || !a.Known() {
-		return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
+		return one(a.unknown()), nil
 	}
 	upper := c.node.Int("upper", 1) == 1
 	rows, columns := a.Shape[len(a.Shape)-2], a.Shape[len(a.Shape)-1]
@@ -286,7 +286,7 @@ func cumSum(c *call) ([]*Value, error) {
 	a := c.need(0)
 	x, ok := c.need(1).Scalar()
 	if !a.Ranked || !ok || !a.Known() || a.Len() > c.most() {
-		return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
+		return one(a.unknown()), nil
 	}
 	axis, ok := axisOf(int64(x), len(a.Shape))
 	if !ok {

@@ -12,7 +12,7 @@ import (
 
 func skipNormalization(c *call) ([]*Value, error) {
 	a := c.need(0)
-	same := &Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}
+	same := a.unknown()
 	out := []*Value{same, nil, nil, nil}
 	if b := c.need(1); strings.HasPrefix(c.node.Op, "Skip") && a.Ranked && b.Ranked {
 		if shape, err := broadcast(a.Shape, b.Shape); err != nil || !slices.Equal(shape, a.Shape) {
@@ -28,17 +28,14 @@ func skipNormalization(c *call) ([]*Value, error) {
 // layerNormalization computes small known rows; of others the shape stays.
 func layerNormalization(c *call) ([]*Value, error) {
 	a, scale, bias := c.need(0), c.need(1), c.need(2)
-	out := &Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}
+	out := a.unknown()
 	k := len(a.Shape)
 	axis := int(c.node.Int("axis", -1))
 	if !a.Known() || a.Floats == nil && a.stored == nil || k == 0 || a.Len() > c.most() || axis != -1 && axis != k-1 || !scale.Known() ||
 		scale.Len() != a.Shape[k-1] || c.input(2) != nil && (!bias.Known() || bias.Len() != a.Shape[k-1]) || !a.Type.IsFloat() {
 		return c.statistics(out, axis), nil
 	}
-	epsilon := 1e-5
-	if e := c.node.Attribute("epsilon"); e != nil {
-		epsilon = float64(e.F)
-	}
+	epsilon := c.node.Float("epsilon", 1e-5)
 	n := a.Shape[k-1]
 	out.Floats = make([]float64, a.Len())
 	for first := 0; first < len(out.Floats); first += n {
@@ -271,10 +268,7 @@ func convolution(c *call) ([]*Value, error) {
 		return one(&Value{Type: a.Type}), nil
 	}
 	strides, dilations, pads := c.node.Ints("strides"), c.node.Ints("dilations"), c.node.Ints("pads")
-	auto := ""
-	if x := c.node.Attribute("auto_pad"); x != nil {
-		auto = string(x.S)
-	}
+	auto := string(c.text("auto_pad"))
 	for _, v := range slices.Concat(kernel, strides, dilations, pads) {
 		if v < -maxContent || v > maxContent {
 			return nil, c.fail("a window of %d", v)
@@ -356,7 +350,7 @@ func recurrent(c *call) ([]*Value, error) {
 // channels last, behind a state of what came before.
 func causalConvolution(c *call) ([]*Value, error) {
 	x, w := c.need(0), c.need(1)
-	same := &Value{Type: x.Type, Ranked: x.Ranked, Shape: x.Shape}
+	same := x.unknown()
 	if len(x.Shape) != 3 || len(w.Shape) != 3 || c.node.Int("state_window", 0) > 0 {
 		return []*Value{same, {Type: x.Type}}, nil
 	}

@@ -15,7 +15,7 @@ const axisOpset = 13
 // for its shape alone.
 func softmax(c *call) ([]*Value, error) {
 	a := c.need(0)
-	out := &Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}
+	out := a.unknown()
 	if !c.exact() || !a.Known() || a.Floats == nil || len(a.Shape) == 0 || a.Len() > c.most() {
 		return one(out), nil
 	}
@@ -51,7 +51,7 @@ func softmax(c *call) ([]*Value, error) {
 // rows gives the rows of a known value in a trial along its axes from one on, and
 // whether there are any; what is written into them is the content of out.
 func (c *call) rows(a *Value, axis int64) (out *Value, rows [][]float64, ok bool) {
-	out = &Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}
+	out = a.unknown()
 	if !c.exact() || !a.Known() || a.Floats == nil || a.Len() > c.most() || len(a.Shape) == 0 {
 		return out, nil, false
 	}
@@ -80,7 +80,7 @@ func rmsNormalization(c *call) ([]*Value, error) {
 // normalise normalises rows in place, less their mean or not, scales them and adds a
 // bias; false where scale or bias are not known or of another size.
 func (c *call) normalise(rows [][]float64, scale, bias *Value, centred bool) bool {
-	epsilon := c.real("epsilon", 1e-5)
+	epsilon := c.node.Float("epsilon", 1e-5)
 	n := len(rows[0])
 	if !scale.Known() || scale.Len() != n && scale.Len() != 1 || bias != nil && (!bias.Known() || bias.Len() != n && bias.Len() != 1) {
 		return false
@@ -217,10 +217,10 @@ func trialFunction(c *call) func(float64) float64 {
 		}
 		return func(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
 	case "QuickGelu":
-		alpha := c.real("alpha", 1.702)
+		alpha := c.node.Float("alpha", 1.702)
 		return func(x float64) float64 { return x / (1 + math.Exp(-alpha*x)) }
 	case "Elu":
-		alpha := c.real("alpha", 1)
+		alpha := c.node.Float("alpha", 1)
 		return func(x float64) float64 {
 			if x < 0 {
 				return alpha * (math.Exp(x) - 1)
@@ -228,7 +228,7 @@ func trialFunction(c *call) func(float64) float64 {
 			return x
 		}
 	case "LeakyRelu":
-		alpha := c.real("alpha", 0.01)
+		alpha := c.node.Float("alpha", 0.01)
 		return func(x float64) float64 {
 			if x < 0 {
 				return alpha * x

@@ -166,7 +166,7 @@ func fusedMatMul(c *call) ([]*Value, error) {
 	}
 	out, err := product2(c, t, flip(a, "A"), flip(b, "B"))
 	if c.exact() && err == nil && c.node.Op == "FusedMatMul" {
-		alpha := c.real("alpha", 1)
+		alpha := c.node.Float("alpha", 1)
 		for i := range out[0].Floats {
 			out[0].Floats[i] *= alpha
 		}
@@ -200,7 +200,7 @@ func gemm(c *call) ([]*Value, error) {
 	if !a.Type.IsFloat() || out.Len() == 0 || out.Len() > c.most() || k > c.maxMultiplications()/out.Len() || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
 		return one(out), nil
 	}
-	alpha, beta := real(c.node, "alpha"), real(c.node, "beta")
+	alpha, beta := c.node.Float("alpha", 1), c.node.Float("beta", 1)
 	var added walker
 	if c.input(2) != nil {
 		added = newWalker(bias.Shape, out.Shape)
@@ -234,14 +234,6 @@ func transposed(numbers []float64, rows, columns int) []float64 {
 		}
 	}
 	return out
-}
-
-// real is an attribute that is 1 when it is absent.
-func real(n *onnx.Node, name string) float64 {
-	if a := n.Attribute(name); a != nil {
-		return float64(a.F)
-	}
-	return 1
 }
 
 // multiplies counts the multiplications of a matrix product: in a trial, whose products

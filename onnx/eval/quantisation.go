@@ -129,11 +129,8 @@ func steps(n *onnx.Node, shape, scales []int) (of func(i int) int, ok bool) {
 	if onnx.Size(scales) == 1 {
 		return func(int) int { return 0 }, true
 	}
-	axis := int(n.Int("axis", 1))
+	axis := n.Axis(1, len(shape))
 	if axis < 0 {
-		axis += len(shape)
-	}
-	if axis < 0 || axis >= len(shape) {
 		return nil, false
 	}
 	block := max(int(n.Int("block_size", 0)), 0)

@@ -36,12 +36,6 @@ func (c *call) replaces() bool {
 	return a == nil || string(a.S) == "none"
 }
 
-// tensorScatter keeps the shape of what is written into.
-func tensorScatter(c *call) ([]*Value, error) {
-	a := c.need(0)
-	return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
-}
-
 // scatter checks what both scatters need, and leaves the rest to one of them: it
 // writes into out, which has the shape of what is written into.
 func scatter(c *call, into func(c *call, a, index, updates, out *Value) ([]*Value, error)) ([]*Value, error) {

@@ -113,10 +113,7 @@ func identity(c *call) ([]*Value, error) {
 	return one(&v), nil
 }
 
-func sameAsFirst(c *call) ([]*Value, error) {
-	a := c.need(0)
-	return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
-}
+func sameAsFirst(c *call) ([]*Value, error) { return one(c.need(0).unknown()), nil }
 
 // drawn is of the shape of the first input or of an attribute; its numbers are new at each run.
 func drawn(c *call) ([]*Value, error) {
@@ -252,9 +249,6 @@ func reshape(c *call) ([]*Value, error) {
 		}
 	}
 	if !ok {
-		if r := c.need(1); r.Ranked && len(r.Shape) == 1 && a.Ranked {
-			return one(&Value{Type: a.Type}), nil
-		}
 		return one(&Value{Type: a.Type}), nil
 	}
 	if !a.Ranked {

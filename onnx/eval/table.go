@@ -380,7 +380,7 @@ var standardOperators = [...]Operator{
 	{Name: "Swish", Since: 24, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "Tan", Since: 7, unary: math.Tan, Axes: AxesAlike},
 	{Name: "Tanh", Since: 1, unary: math.Tanh, Axes: AxesAlike},
-	{Name: "TensorScatter", Since: 24, value: tensorScatter, Axes: AxesScatter},
+	{Name: "TensorScatter", Since: 24, value: sameAsFirst, Axes: AxesScatter},
 	{Name: "TfIdfVectorizer", Since: 9, NotModelled: "anything"},
 	{Name: "ThresholdedRelu", Since: 10, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "Tile", Since: 1, value: tile, Axes: AxesExpand},

@@ -352,6 +352,9 @@ func (v *Value) takeRows(out *Value, axis int, indices []int, outer, inner int) 
 	return out
 }
 
+// unknown is a value of the same type and shape of which nothing else is known.
+func (v *Value) unknown() *Value { return &Value{Type: v.Type, Ranked: v.Ranked, Shape: v.Shape} }
+
 // round brings a computed number to the precision of its type, so that the
 // float32 steps of a graph are replayed.
 func round(t onnx.DataType, x float64) float64 {

@@ -145,10 +145,7 @@ func (d *detector) meet() {
 // joinsPlaces reports whether numbers are put beside the data as further places, and not as columns: tokens of each series, say.
 func (d *detector) joinsPlaces(x axes.Meeting) bool {
 	made := d.labels.Of(x.Scope, x.Node.Output(0))
-	axis := int(x.Node.Int("axis", 0))
-	if axis < 0 {
-		axis += len(made.Axes)
-	}
+	axis := x.Node.Axis(0, len(made.Axes))
 	return axis >= 0 && axis < len(made.Axes)-1 && d.labels.IsOfPositions(made.Axes[axis])
 }
 

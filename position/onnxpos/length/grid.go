@@ -85,11 +85,8 @@ func besidePositions(m *site.Graph, positions int) (out []int) {
 			continue
 		}
 		made := m.Eval.Main.Output(n, 0).Shape
-		axis := int(n.Int("axis", 0))
-		if axis < 0 {
-			axis += len(made)
-		}
-		if len(made) < 3 || axis < 1 || axis >= len(made) || made[axis] <= positions || slices.Contains(out, made[axis]-positions) {
+		axis := n.Axis(0, len(made))
+		if len(made) < 3 || axis < 1 || made[axis] <= positions || slices.Contains(out, made[axis]-positions) {
 			continue
 		}
 		if slices.ContainsFunc(n.Inputs, func(in string) bool {

@@ -756,14 +756,11 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 	axes := z.constant(n, inputs, 3)
 	from, to, changed := slices.Clone(starts), slices.Clone(ends), false
 	for i, end := range ends {
-		axis := i
-		if axes != nil && i < len(axes) {
-			axis = int(axes[i])
+		axis := onnx.Dimension(int64(i), len(was.Shape))
+		if i < len(axes) {
+			axis = onnx.Dimension(axes[i], len(was.Shape))
 		}
 		if axis < 0 {
-			axis += len(was.Shape)
-		}
-		if axis < 0 || axis >= len(was.Shape) {
 			continue
 		}
 		crop, crops := z.crop(axis, was.Shape[axis], int(end))
@@ -822,11 +819,7 @@ func (z *sizes) sort(n *onnx.Node, inputs []*eval.Value) {
 	if len(best) != 1 || inputs[0] == nil || len(inputs[0].Shape) != len(was) {
 		return
 	}
-	axis := int(n.Int("axis", -1))
-	if axis < 0 {
-		axis += len(was)
-	}
-	if axis >= 0 && axis < len(was) && best[0] == int64(was[axis]) {
+	if axis := n.Axis(-1, len(was)); axis >= 0 && best[0] == int64(was[axis]) {
 		z.give(n, inputs, 1, []int64{int64(inputs[0].Shape[axis])})
 	}
 }

@@ -52,23 +52,12 @@ func (m moving) list(attribute string, i int) []int64 {
 	return nil
 }
 
-// dimension is one of the data's by its number, from the end where that is negative; −1 where there is none.
-func (m moving) dimension(axis int64) int {
-	if axis < 0 {
-		axis += int64(len(m.before))
-	}
-	if axis < 0 || axis >= int64(len(m.before)) {
-		return -1
-	}
-	return int(axis)
-}
-
 // named is the dimension that entry i of a list is of: the one that axes name, else the one of that number.
 func (m moving) named(axes []int64, i int) int {
 	if i < len(axes) {
-		return m.dimension(axes[i])
+		return onnx.Dimension(axes[i], len(m.before))
 	}
-	return m.dimension(int64(i))
+	return onnx.Dimension(int64(i), len(m.before))
 }
 
 // laid are elements that are laid over others, again and again along dimensions of one size.
@@ -108,7 +97,7 @@ func (m moving) transposed() move {
 
 // joined are elements behind those of other values.
 func (m moving) joined() move {
-	axis := m.dimension(m.n.Int("axis", 0))
+	axis := m.n.Axis(0, len(m.before))
 	if axis < 0 || len(m.before) != len(m.after) {
 		return nil
 	}
@@ -184,7 +173,7 @@ func shifted(before []int, by map[int]int) move {
 
 // picked are elements that a known index picks.
 func (m moving) picked() move {
-	axis := m.dimension(m.n.Int("axis", 0))
+	axis := m.n.Axis(0, len(m.before))
 	if m.data != 0 || len(m.n.Inputs) < 2 || axis < 0 {
 		return nil
 	}

@@ -105,9 +105,7 @@ func (z *Places) alongLevels(shape, was, is []int) (at, end int, l levels, ok bo
 
 // apartFrom reports whether shapes are equal but for one axis.
 func apartFrom(a, b []int, axis int) bool {
-	if axis < 0 {
-		axis += len(a)
-	}
+	axis = onnx.Dimension(int64(axis), len(a))
 	for d := range a {
 		if d != axis && a[d] != b[d] {
 			return false

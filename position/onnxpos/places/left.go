@@ -132,10 +132,8 @@ func CutsAt(before, after *eval.Scope, n *onnx.Node, patches [2]int, told func(n
 		return 0, false
 	}
 	late := func(axis int, x int64) bool { // or behind the end, and not any more
-		if axis < 0 {
-			axis += len(was)
-		}
-		return axis >= 0 && axis < len(was) && was[axis] != is[axis] && (2*x > int64(was[axis]) && x <= int64(max(was[axis], is[axis]-1)) || x > 0 && x < int64(was[axis]) && was[axis] == patches[0] && is[axis] == patches[1])
+		axis = onnx.Dimension(int64(axis), len(was))
+		return axis >= 0 && was[axis] != is[axis] && (2*x > int64(was[axis]) && x <= int64(max(was[axis], is[axis]-1)) || x > 0 && x < int64(was[axis]) && was[axis] == patches[0] && is[axis] == patches[1])
 	}
 	if n.Op != "Slice" {
 		index, first, axes := before.Input(n, 1), int(n.Int("axis", 0)), 1

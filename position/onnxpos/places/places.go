@@ -100,11 +100,8 @@ func (z *Places) Split(n *onnx.Node, inputs []*eval.Value, parts []int64) (to []
 	if len(parts) == 0 || inputs[0] == nil || len(inputs[0].Shape) != len(was) {
 		return nil, ""
 	}
-	axis := int(n.Int("axis", 0))
-	if axis < 0 {
-		axis += len(was)
-	}
-	if axis < 0 || axis >= len(was) || was[axis] == inputs[0].Shape[axis] {
+	axis := n.Axis(0, len(was))
+	if axis < 0 || was[axis] == inputs[0].Shape[axis] {
 		return nil, ""
 	}
 	l := z.levels[was[axis]]

@@ -179,11 +179,8 @@ func wants(f eval.Failure, i int) []int {
 		}
 		return out
 	case f.Node.Op == "Concat" && len(f.Node.Inputs) == 2:
-		out, axis := slices.Clone(f.Scope.Input(f.Node, 1-i).Shape), int(f.Node.Int("axis", 0))
-		if axis < 0 {
-			axis += len(out)
-		}
-		if len(out) == len(is) && axis >= 0 && axis < len(is) {
+		out := slices.Clone(f.Scope.Input(f.Node, 1-i).Shape)
+		if axis := f.Node.Axis(0, len(out)); len(out) == len(is) && axis >= 0 {
 			out[axis] = is[axis]
 			return out
 		}

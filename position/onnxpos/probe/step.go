@@ -61,9 +61,7 @@ func (p *Probe) ahead() (out []onnx.Dim) {
 			axis := -1
 			switch at := slices.Index(n.Inputs, c.Name); {
 			case at == 0 && n.Op == "Concat":
-				if axis = int(n.Int("axis", 0)); axis < 0 {
-					axis += len(c.Dims)
-				}
+				axis = n.Axis(0, len(c.Dims))
 			case at > 2 && eval.Is(n, eval.Attention):
 				axis = len(c.Dims) - 2
 			}

@@ -79,10 +79,7 @@ func Find(m *site.Graph) []Picked {
 // splitsPositions reports whether a Split goes along an axis of the given
 // length that is not that of the columns.
 func splitsPositions(n *onnx.Node, data *eval.Value, length int) bool {
-	axis := int(n.Int("axis", 0))
-	if axis < 0 {
-		axis += len(data.Shape)
-	}
+	axis := n.Axis(0, len(data.Shape))
 	return data.Ranked && axis >= 0 && axis < len(data.Shape)-1 && data.Shape[axis] == length
 }
 
@@ -92,10 +89,10 @@ func picks(s *eval.Scope, n *onnx.Node, data *eval.Value, length int) (at int64,
 	if !data.Ranked || data.Known() {
 		return 0, false
 	}
-	axis := 0
+	along := int64(0)
 	switch n.Op {
 	case "Gather":
-		axis = int(n.Int("axis", 0))
+		along = n.Int("axis", 0)
 		x, scalar := s.Value(n.Input(1)).Scalar()
 		at, ok = int64(x), scalar && s.Tensor(n.Input(1)) != nil
 	case "Slice":
@@ -104,14 +101,12 @@ func picks(s *eval.Scope, n *onnx.Node, data *eval.Value, length int) (at int64,
 			return 0, false
 		}
 		if len(axes) == 1 {
-			axis = int(axes[0])
+			along = axes[0]
 		}
 		at, ok = starts[0], true
 	}
-	if axis < 0 {
-		axis += len(data.Shape)
-	}
-	return at, ok && axis >= 0 && axis < len(data.Shape) && data.Shape[axis] == length
+	axis := onnx.Dimension(along, len(data.Shape))
+	return at, ok && axis >= 0 && data.Shape[axis] == length
 }
 
 // steps are the steps of an unrolled recurrence: which value follows two of successive positions.

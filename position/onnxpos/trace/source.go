@@ -200,10 +200,7 @@ func choose(s *eval.Scope, n *onnx.Node, chosen selection) selection {
 	if axis < 0 && !along {
 		return chosen
 	}
-	if axis < 0 {
-		axis += len(data.Shape)
-	}
-	if axis < 0 || axis >= len(data.Shape) {
+	if axis = onnx.Dimension(int64(axis), len(data.Shape)); axis < 0 {
 		return chosen
 	}
 	next.rows, next.fromEnd = data.Shape[axis], len(data.Shape)-1-axis
@@ -250,10 +247,7 @@ func slicedAxis(s *eval.Scope, n *onnx.Node, data *eval.Value) (axis int, first 
 		if i < len(axes) {
 			at = axes[i]
 		}
-		if at < 0 {
-			at += int64(len(data.Shape))
-		}
-		if at == int64(axis) {
+		if onnx.Dimension(at, len(data.Shape)) == axis {
 			if start < 0 {
 				start += int64(data.Shape[axis])
 			}
