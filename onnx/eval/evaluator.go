@@ -828,8 +828,6 @@ func one(v *Value) []*Value { return []*Value{v} }
 
 // axis brings a possibly negative axis into range; false when it is outside.
 func axisOf(axis int64, rank int) (int, bool) {
-	if axis < 0 {
-		axis += int64(rank)
-	}
-	return int(axis), axis >= 0 && axis < int64(rank)
+	d := onnx.Dimension(axis, rank)
+	return d, d >= 0
 }

@@ -56,10 +56,10 @@ func (c *call) rows(a *Value, axis int64) (out *Value, rows [][]float64, ok bool
 		return out, nil, false
 	}
 	at, ok := axisOf(axis, len(a.Shape))
-	n := onnx.Size(a.Shape[min(at, len(a.Shape)):])
-	if !ok || n == 0 {
+	if !ok || a.Len() == 0 {
 		return out, nil, false
 	}
+	n := onnx.Size(a.Shape[at:])
 	c.works(a.Len())
 	out.Floats = slices.Clone(a.Floats)
 	for first := 0; first < a.Len(); first += n {

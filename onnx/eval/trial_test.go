@@ -158,3 +158,23 @@ func TestAttendedFormula(t *testing.T) {
 		t.Errorf("a masked row has weights %v", masked)
 	}
 }
+
+// TestAxisOutside: an axis that a value does not have leaves what is normalised along it without content.
+func TestAxisOutside(t *testing.T) {
+	for _, axis := range []int64{-9, 9} {
+		model := onnx.NewModel{Opset: 23,
+			Nodes:        []onnx.NewNode{{Op: "RMSNormalization", Inputs: []string{"x", "w"}, Outputs: []string{"y"}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: axis}}}},
+			Initializers: []onnx.NewTensor{{Name: "w", Type: onnx.Float, Dims: []int64{1}, Raw: make([]byte, 4)}},
+			Inputs:       []onnx.NewValue{{Name: "x", Type: onnx.Float, Dims: []int64{1, 2}}},
+			Outputs:      []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: []int64{1, 2}}},
+		}.Build()
+		f, err := onnx.NewFile(bytes.NewReader(model), int64(len(model)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := New(f, map[string]*Value{"x": Shaped(onnx.Float, 1, 2)})
+		if y := base.Trial(map[string]*Value{"x": FloatValue(onnx.Float, []int{1, 2}, []float64{3, 4})}).Main.Value("y"); y.Known() {
+			t.Errorf("axis %d: %v", axis, y)
+		}
+	}
+}

@@ -531,16 +531,21 @@ func (p *Probe) wantedLengths() []int {
 	return out
 }
 
+// maxCompared bounds the sizes of a node's inputs that are compared with each other: a quantised product has fewer.
+const maxCompared = 32
+
 // flattened are the lengths with which a node that fails would have as many numbers as it wants, where all columns of all positions lie along
 // one axis ahead of it, as ahead of a classifier that has weights for each of them.
 func (p *Probe) flattened(f eval.Failure, add func(int)) {
 	var sizes []int
-	for i := range f.Node.Inputs {
+	for i := 0; i < len(f.Node.Inputs) && len(sizes) < maxCompared; i++ {
 		sizes = append(sizes, f.Scope.Input(f.Node, i).Shape...)
 	}
+	sizes = sizes[:min(len(sizes), maxCompared)]
+	length := max(p.Sizes.Length, 1)
 	for _, has := range sizes {
-		columns := has / max(p.Sizes.Length, 1)
-		if columns < 2 || has%p.Sizes.Length != 0 {
+		columns := has / length
+		if columns < 2 || has%length != 0 {
 			continue
 		}
 		for _, wants := range sizes {
