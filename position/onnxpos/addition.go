@@ -309,10 +309,11 @@ func (a *addition) resize() *onnx.Node {
 	return nil
 }
 
-// tiledFrom is the grid of a table that is laid out again and again over the grid of places, as that of windows is; nil where it is not.
+// tiledFrom is the grid of a table that is laid out again and again over the grid of places, as that of windows is; nil where it is not, or where another
+// table tells the places apart to which it gives one row.
 func (a *addition) tiledFrom() []int {
 	grid, prefix, ok := a.gridOf()
-	if !ok || len(grid) != 2 || a.share == nil || a.share.Row == nil {
+	if !ok || len(grid) != 2 || a.share == nil || a.share.Row == nil || a.beside != nil {
 		return nil
 	}
 	return a.share.Tile(prefix, [2]int(grid))

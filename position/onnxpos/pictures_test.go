@@ -146,8 +146,8 @@ func TestTablesOfSeveralAxes(t *testing.T) {
 			node("Add", "h0", "all", "pos"), node("MatMul", "h", "h0", "W"))
 	}
 	m := built(t, change)
-	if got := found(m); got != "position table of 6 rows of 4, grid 6×4 ×24" {
-		t.Fatal(got)
+	if got := found(m); got != "position table of 6 rows of 4, grid 6×4 ×24" || m.sites[0].(*tableSite).Resampled() {
+		t.Fatalf("%s, laid out again and again: %t", got, m.sites[0].(*tableSite).Resampled())
 	}
 	if err := m.sites[0].(*tableSite).Neutralize(); err != nil {
 		t.Fatal(err)

@@ -213,7 +213,7 @@ func (t *tableSite) describe(d *detector) {
 		learned.Offset, learned.Grid, learned.Prefix, learned.Rows = 0, grid, prefix, total
 		e.Scheme, e.Capacity = learned, onnx.Size(grid)
 	}
-	if _, _, ok := use.gridOf(); !waves && (use.between || !ok && grid != nil && t.Resampled() || use.tiledFrom() != nil && t.crossed == nil) { // patches that come as rows take what lies between; windows take it again
+	if _, _, ok := use.gridOf(); !waves && (use.between || !ok && grid != nil && t.Resampled() || use.tiledFrom() != nil) { // patches that come as rows take what lies between; windows take it again
 		e.Capacity = max(e.Capacity, len(use.sheet.Places)-prefix)
 	}
 	t.Detected = e
