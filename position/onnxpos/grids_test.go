@@ -458,3 +458,31 @@ func TestMergedPatches(t *testing.T) {
 		t.Errorf("another grid: %v", err)
 	}
 }
+
+// TestSectionsOfFrequencies: each row of positions has frequencies of its own pairs alone, in one constant, and the halves of a head turn
+// one by the sines and the other by their negation: that is one rotation, and its sections are told.
+func TestSectionsOfFrequencies(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		type dims = []int64
+		m.Inputs = []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: dims{1, -1}}, {Name: "position_ids", Type: onnx.Int64, Dims: dims{3, 1, -1}}}
+		m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: dims{1, -1, 16}}}
+		m.Initializers = []onnx.NewTensor{noise("wte", 32, 16), noise("wq", 16, 16), noise("wk", 16, 16), integers("zero", 0), integers("three", 3), integers("8", 8), integers("16", 16), integers("2", 2),
+			floats("f", dims{3, 1, 1, 8}, func(i int) float64 {
+				if k := i % 8; k%3 == i/8 { // interleaved
+					return math.Pow(10000, -float64(k)/8)
+				}
+				return 0
+			})}
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Unsqueeze", "p", "position_ids", "three"), withInts(node("Cast", "x", "p"), "to", int64(onnx.Float)), node("Mul", "each", "x", "f"),
+			withInts(node("ReduceSum", "angles", "each", "zero"), "keepdims", int64(0)), node("Cos", "cos", "angles"), node("Sin", "sin", "angles"), node("Neg", "nis", "sin")}
+		for _, of := range []string{"q", "k"} {
+			m.Nodes = append(m.Nodes, node("MatMul", of, "te", "w"+of), node("Slice", of+"1", of, "zero", "8", "2"), node("Slice", of+"2", of, "8", "16", "2"),
+				node("Mul", of+"3", of+"1", "cos"), node("Mul", of+"4", of+"2", "sin"), node("Add", of+"5", of+"3", of+"4"),
+				node("Mul", of+"6", of+"1", "nis"), node("Mul", of+"7", of+"2", "cos"), node("Add", of+"8", of+"6", of+"7"), withInts(node("Concat", of+"r", of+"5", of+"8"), "axis", int64(-1)))
+		}
+		m.Nodes = append(m.Nodes, withInts(node("Transpose", "kt", "kr"), "perm", dims{0, 2, 1}), node("MatMul", "s", "qr", "kt"), withInts(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "h", "w", "te"))
+	})
+	if got, want := found(m), "RoPE base 10000, rotary dim 16, half, sections 3+3+2"; got != want {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}

@@ -194,3 +194,43 @@ func TestWhatInputsHold(t *testing.T) {
 		})
 	}
 }
+
+// TestTokensWithoutABatch: a list of tokens carries a sequence as a matrix of them does, of any length or of one; none is a list that
+// takes no rows of a table, or has one number for each sequence of a batch.
+func TestTokensWithoutABatch(t *testing.T) {
+	type dims = []int64
+	list := func(length int64, wide bool) func(m *onnx.NewModel) {
+		return func(m *onnx.NewModel) {
+			m.Inputs[0].Dims, m.Outputs[0].Dims = dims{length}, dims{length, 4}
+			m.Initializers = []onnx.NewTensor{noise("wte", 32, 4), noise("wpe", 6, 4), noise("Q", 4, 4)}
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Add", "y", "te", "wpe"), node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{1, 0}), node("MatMul", "scores", "q", "kt"),
+				withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y")}
+			if !wide {
+				m.Initializers = m.Initializers[1:]
+				m.Nodes[0] = withInts(node("Cast", "te", "ids"), "to", int64(onnx.Float))
+				m.Nodes[1] = node("Mul", "y", "te", "wpe")
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(m *onnx.NewModel)
+		tokens bool
+		fixed  int
+		length int // at which the graph is looked at
+	}{
+		{"of one length", list(6, true), true, 6, 6},
+		{"of the length that the graph was traced with", list(-1, true), true, 0, 6},
+		{"numbers that take no rows", list(6, false), false, 0, 0},
+		{"a single number", list(1, true), false, 0, 0},
+	} {
+		m := built(t, c.change)
+		in := m.graph.TokenInput()
+		if (in != nil) != c.tokens || m.graph.FixedLength() != c.fixed {
+			t.Errorf("%s: tokens %v, length %d", c.name, in, m.graph.FixedLength())
+		}
+		if c.length > 0 && (m.graph.Sizes.Length != c.length || found(m) != "position table of 6 rows of 4 ×6") {
+			t.Errorf("%s: %s, looked at with %d", c.name, found(m), m.graph.Sizes.Length)
+		}
+	}
+}

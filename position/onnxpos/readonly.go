@@ -2,12 +2,14 @@ package onnxpos
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -70,12 +72,16 @@ func (c *explained) claim(s *eval.Scope, n *onnx.Node, names ...string) {
 
 // has reports whether a meeting is one that a detector has explained.
 func (c *explained) has(x axes.Meeting) bool {
-	if c.nodes[x.Node] || c.names[x.Node.Title()] {
+	named := func(n *onnx.Node) bool { return c.nodes[n] || c.names[n.Title()] }
+	if named(x.Node) {
+		return true
+	}
+	if from, _ := x.Scope.Find(x.Known); x.Kind == axes.Contracted && from != nil && (named(from) || c.m.graph.Behind(from, named) != nil) {
 		return true
 	}
 	return slices.ContainsFunc(trace.Sources(x.Scope, x.Known), func(src trace.Source) bool {
 		if src.Trig != nil {
-			return c.nodes[src.Trig] || c.names[src.Trig.Title()]
+			return named(src.Trig)
 		}
 		return c.tensors[src.Tensor] || c.names[c.m.graph.Where(src.Tensor).Tensor]
 	})
@@ -217,29 +223,75 @@ func (m *Model) readOnlyProduct(x axes.Meeting) *readOnlySite {
 		if t := src.Tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
 			e.Form, e.Dtype = report.FormTable, t.Type.String()
 			e.Where = append(e.Where[:0:0], m.graph.Where(t))
-			other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: int(t.Dims[0]), Dim: int(t.Dims[len(t.Dims)-1])}
-			if len(x.Covers) == 2 && byDistance(v, x.Covers[0], x.Covers[1]) {
-				e.Form, other.Rows = report.FormBaked, v.Shape[x.Covers[0]]+v.Shape[x.Covers[1]]-1
-			}
-			e.Scheme = other
+			e.Scheme = schemes.Other{Kind: report.SchemeRelativeTable, Rows: int(t.Dims[0]), Dim: int(t.Dims[len(t.Dims)-1])}
 		}
 	}
-	if m.graph.FixedLength() > 0 {
+	if other, ok := m.byDistance(x); ok {
+		e.Scheme = other
+	}
+	switch {
+	case m.graph.FixedLength() > 0:
 		e.Beyond, e.Capacity = report.BeyondError, n
+	case e.Form == report.FormRuntime && m.goesOn(x, v):
+		e.Beyond = report.BeyondContinues
 	}
 	return &readOnlySite{*site.NewOther(e), x.Node.Title()}
 }
 
-// byDistance reports whether a value's elements depend on the difference of their places along two axes alone.
-func byDistance(v *eval.Value, query, key int) bool {
-	q, k := onnx.Size(v.Shape[query+1:]), onnx.Size(v.Shape[key+1:])
-	for i := range v.Len() {
-		if i/q%v.Shape[query] > 0 && i/k%v.Shape[key] > 0 && v.Number(i) != v.Number(i-q-k) {
+// goesOn reports whether a longer input meets the same numbers at the positions of this one, and more of them behind.
+func (m *Model) goesOn(x axes.Meeting, now *eval.Value) bool {
+	longer := m.graph.Longer(x.Scope, x.Known, 2*m.graph.Sizes.Length+1)
+	if longer == nil || !longer.Known() || len(longer.Shape) != len(now.Shape) {
+		return false
+	}
+	for axis, n := range now.Shape {
+		if grows := slices.Contains(x.Covers, axis); longer.Shape[axis] < n || grows == (longer.Shape[axis] == n) {
+			return false
+		}
+	}
+	m.graph.SpendElements(now.Len())
+	strides := onnx.Strides(longer.Shape)
+	for i := range now.Len() {
+		at, rest := 0, i
+		for axis := len(now.Shape) - 1; axis >= 0; axis-- {
+			at, rest = at+rest%now.Shape[axis]*strides[axis], rest/now.Shape[axis]
+		}
+		if now.Number(i) != longer.Number(at) {
 			return false
 		}
 	}
 	return true
 }
+
+// byDistance reads vectors of pairs that follow from the distance alone, of as many positions as show where they are clipped;
+// false of others.
+func (m *Model) byDistance(x axes.Meeting) (other schemes.Other, ok bool) {
+	if len(x.Covers) != 2 {
+		return other, false
+	}
+	for _, length := range slices.Backward(bydistance.Lengths) {
+		v := m.graph.Longer(x.Scope, x.Known, length)
+		if v == nil || !v.Known() || v.Floats == nil || v.Len() > maxPairElements {
+			break
+		}
+		m.graph.SpendElements(v.Len())
+		r, follows := rows.ReadByDistance(v.Shape, v.Floats, x.Covers[0], x.Covers[1])
+		if !follows {
+			return other, false
+		}
+		if other, ok = bydistance.Seen(schemes.Other{Kind: report.SchemeRelativeTable, Dim: r.Dim()}, r), true; v.IsMask(math.Inf(-1)) {
+			other.Dim = 0 // which row each gets
+		}
+		if other.MaxDistance > 0 || m.graph.FixedLength() > 0 {
+			return other, true
+		}
+		other.Rows = 0 // no end is seen
+	}
+	return other, ok
+}
+
+// maxPairElements bounds the numbers of pairs that are looked at for where distances are clipped.
+const maxPairElements = 1 << 22
 
 // readOnlyRotation is the rotary encoding of rotations kept as matrices.
 func (m *Model) readOnlyRotation(x axes.Meeting, t rotary.PairTurns) *readOnlySite {
@@ -271,8 +323,11 @@ func (m *Model) readOnlyRotation(x axes.Meeting, t rotary.PairTurns) *readOnlySi
 			}
 		}
 	}
-	if m.InputIsFixed() {
+	switch {
+	case m.InputIsFixed():
 		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, t.Cos.Rows()
+	case e.Form == report.FormRuntime && m.goesOn(x, x.Scope.Value(x.Known)):
+		e.Beyond = report.BeyondContinues
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: x.Node.Title() + " turns the data by a matrix for each position"})
 	return &readOnlySite{*site.NewOther(e), x.Node.Title()}

@@ -34,6 +34,12 @@ func TestReadOnly(t *testing.T) {
 		angle := float64(i/16) * math.Pow(10000, -float64(i/4%4)/4)
 		return []float64{math.Cos(angle), -math.Sin(angle), math.Sin(angle), math.Cos(angle)}[i%4]
 	}
+	pairwise := func(m *onnx.NewModel) { // apart: how far each place stands behind each
+		m.Initializers = append(m.Initializers, integers("one", 1), integers("zero", 0), onnx.NewTensor{Name: "none", Type: onnx.Int64, Raw: make([]byte, 8)},
+			onnx.NewTensor{Name: "step", Type: onnx.Int64, Raw: []byte{1, 0, 0, 0, 0, 0, 0, 0}})
+		m.Nodes = append(m.Nodes, node("Shape", "size", "ids"), node("Gather", "n", "size", "step"), node("Range", "p", "none", "n", "step"),
+			node("Unsqueeze", "down", "p", "one"), node("Unsqueeze", "across", "p", "zero"), node("Sub", "apart", "down", "across"))
+	}
 	for _, c := range []struct {
 		name   string
 		change func(m *onnx.NewModel)
@@ -60,6 +66,25 @@ func TestReadOnly(t *testing.T) {
 			m.Nodes = append(m.Nodes, einsum("pair", "bqd,qkd->bqk", "q", "pairs"))
 			attend(m, "q", "q", node("Add", "b", "s", "pair"))
 		}, "relative-table, rows 6, dim 4 ×6", 0},
+		{"which row each pair has, and all rows, in one product", func(m *onnx.NewModel) {
+			start(m, 6, 4)
+			m.Inputs[0].Dims[1], m.Outputs[0].Dims[1] = -1, -1
+			pairwise(m)
+			m.Initializers = append(m.Initializers, noise("rows", 7, 4), integers("near", -3), integers("far", 3), integers("depth", 7), floats("switch", []int64{2}, func(i int) float64 { return float64(i) }))
+			m.Nodes = append(m.Nodes, node("Max", "a", "apart", "near"), node("Min", "c", "a", "far"), node("Sub", "r", "c", "near"), node("OneHot", "hot", "r", "depth", "switch"),
+				einsum("pair", "bqd,rd,qkr->bqk", "q", "rows", "hot"))
+			attend(m, "q", "q", node("Add", "b", "s", "pair"))
+		}, "relative-table, rows 7, max distance 3", 0},
+		{"sines of each pair's distance times weights, in two layers", func(m *onnx.NewModel) {
+			start(m, 6, 4)
+			m.Inputs[0].Dims[1], m.Outputs[0].Dims[1] = -1, -1
+			pairwise(m)
+			m.Initializers = append(m.Initializers, noise("R", 16, 4), integers("last", 2), floats("f", []int64{8}, func(i int) float64 { return math.Pow(10000, -float64(i)/8) }))
+			m.Nodes = append(m.Nodes, withInts(node("Cast", "x", "apart"), "to", int64(onnx.Float)), node("Unsqueeze", "x3", "x", "last"), node("Mul", "angles", "x3", "f"),
+				node("Sin", "sin", "angles"), node("Cos", "cos", "angles"), withInts(node("Concat", "waves", "sin", "cos"), "axis", int64(-1)),
+				node("MatMul", "R1", "waves", "R"), einsum("p1", "bqd,qkd->bqk", "q", "R1"), node("MatMul", "R2", "waves", "R"), einsum("p2", "bqd,qkd->bqk", "q", "R2"))
+			attend(m, "q", "q", node("Add", "b1", "s", "p1"), node("Add", "b", "b1", "p2"))
+		}, "relative-sinusoid, dim 16, base 10000", 0},
 		{"a bias of scores that go into no Softmax", func(m *onnx.NewModel) {
 			start(m, 6, 4)
 			m.Initializers = append(m.Initializers, floats("bias", []int64{1, 6, 6}, func(i int) float64 { return -0.5 * math.Abs(float64(i/6-i%6)) }))

@@ -34,7 +34,7 @@ func Fold(graph *site.Graph, x axes.Meeting) *Distances {
 	}
 	n := r.Places()
 	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: n,
-		Scheme:   seen(schemes.Other{Kind: report.SchemeRelativeTable, Dim: r.Dim()}, r),
+		Scheme:   Seen(schemes.Other{Kind: report.SchemeRelativeTable, Dim: r.Dim()}, r),
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the data with a vector for each of %d×%d pairs of positions", x.Node.Title(), n, n)}}}
 	for _, src := range trace.Sources(x.Scope, x.Known) {
 		if t := src.Tensor; t != nil && t.Type.IsFloat() {
@@ -57,9 +57,9 @@ func (d *Distances) JoinFolded(other *Distances) {
 	}
 }
 
-// seen is a table of distances with the rows that are seen between so many positions, and the distance at which they are
+// Seen is a table of distances with the rows that are seen between so many positions, and the distance at which they are
 // clipped, where that is seen on both sides.
-func seen(other schemes.Other, r *rows.ByDistance) schemes.Other {
+func Seen(other schemes.Other, r *rows.ByDistance) schemes.Other {
 	before, after := r.Reach()
 	other.Rows, other.MaxDistance = before+after+1, 0
 	if most := max(before, after); most < r.Places()-1 {

@@ -12,7 +12,7 @@ import (
 // inputs are the model's inputs by what they carry; nil where there is none of a
 // kind.
 type inputs struct {
-	tokens   *onnx.ValueInfo // the first integer matrix that is no mask
+	tokens   *onnx.ValueInfo // the first integer matrix that is no mask; a list of one sequence, where nothing else carries it
 	features *onnx.ValueInfo // the first of (batch, frames, channels) or the like
 	wave     *onnx.ValueInfo // the first matrix of samples
 	image    *onnx.ValueInfo // the first picture or video
@@ -54,7 +54,30 @@ func (p *Probe) kinds() *inputs {
 	if in := k.tokens; in != nil && k.image != nil && in.Dims[1].Value == 1 && !slices.ContainsFunc(k.image.Dims[1:], func(d onnx.Dim) bool { return d.Value == 1 || d.Value == 3 }) {
 		k.image = nil // keys or values of those before the one token
 	}
+	if *k == (inputs{}) {
+		if i := slices.IndexFunc(Given(p.File), p.isList); i >= 0 {
+			k.tokens = Given(p.File)[i]
+		}
+	}
 	return k
+}
+
+// isList reports whether an input is a list of numbers that rows of a table are taken by: tokens of one sequence, or nodes of a graph,
+// unless its axis is a batch by its name.
+func (p *Probe) isList(in *onnx.ValueInfo) (list bool) {
+	if !in.Type.IsInteger() || len(in.Dims) != 1 || in.Dims[0].Value == 1 || p.isConstant(in.Name) || isMask(in) || IsPositions(in.Name) || strings.Contains(strings.ToLower(in.Dims[0].Param), "batch") {
+		return false
+	}
+	w := p.File.Graph.Wiring()
+	read(p.File, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
+		index, indexed := w.Input(n, 1)
+		table, _ := w.Input(n, 0)
+		if t := constantOf(w, table); n.Op == "Gather" && indexed && index == of && t != nil && t.Type.IsFloat() && len(t.Dims) == 2 {
+			list = true
+		}
+		return eval.Is(n, eval.Elements|eval.Layout), false
+	})
+	return list
 }
 
 // areColumns reports whether an integer matrix holds positions beside other data, or numbers of which each column takes rows of a table, and
@@ -76,7 +99,7 @@ func (p *Probe) TokenInput() *onnx.ValueInfo {
 	return p.kinds().features
 }
 
-// TokenMatrix is the first integer matrix among the inputs that is no mask.
+// TokenMatrix is the first integer matrix among the inputs that is no mask; a list of tokens where nothing else carries a sequence.
 func (p *Probe) TokenMatrix() *onnx.ValueInfo { return p.kinds().tokens }
 
 // TurnAxes takes the first axis of the main input for that of tokens and the second for the batch, where their names do not say which is
@@ -163,6 +186,8 @@ func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 	}
 	axis := 1
 	switch {
+	case len(in.Dims) == 1:
+		axis = 0
 	case in.Name == p.tokensLast:
 		axis = 2
 	case in.Dims[0].Value > 1 && in.Dims[1].Value == 1 && !slices.ContainsFunc(p.cached(), func(c *onnx.ValueInfo) bool { return c.Dims[0].Value == in.Dims[0].Value }):

@@ -40,7 +40,8 @@ func (p *Probe) isStep() bool {
 // cached are the inputs that are keys and values: by their names, since others are put behind them as they are, or since a graph takes one
 // token beside them.
 func (p *Probe) cached() (out []*onnx.ValueInfo) {
-	single := p.TokenMatrix() != nil && p.TokenMatrix().Dims[1].Value == 1
+	in := p.TokenMatrix()
+	single := in != nil && len(in.Dims) > 1 && in.Dims[1].Value == 1
 	for _, c := range Given(p.File) {
 		merged := len(c.Dims) == 3 && strings.Contains(strings.ToLower(c.Name), "past") // heads are in the batch, or side by side
 		if c == p.ImageInput() || !c.Type.IsFloat() || len(c.Dims) < 4 && !merged || isMask(c) || p.isConstant(c.Name) {

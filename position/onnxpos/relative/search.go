@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/scored"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
 // Search looks for encodings of the distance of query and key in a graph.
@@ -26,6 +27,7 @@ type Search struct {
 	sites      []site.Site
 	products   *scored.Search
 	longer     *eval.Evaluator // with one token more; nil: not yet evaluated
+	weighed    []trace.Place   // products of sines of distances with weights
 }
 
 // New begins a search, which asks where numbers come from, and what products with vectors pairs get.
@@ -33,11 +35,14 @@ func New(g *site.Graph, origins *origin.Maps, products *scored.Search) *Search {
 	return &Search{lookups: lookups{graph: g, origins: origins}, products: products}
 }
 
-// Explained calls visit for each bias that was found: where it is added, and by what
-// name.
+// Explained calls visit for each bias that was found, where it is added and by what
+// name, and for each product of sines of distances with weights.
 func (m *Search) Explained(visit func(s *eval.Scope, n *onnx.Node, names ...string)) {
 	for _, b := range m.biases {
 		visit(b.scope, b.node, b.name)
+	}
+	for _, p := range m.weighed {
+		visit(p.Scope, p.Node)
 	}
 }
 

@@ -1,6 +1,7 @@
 package relative
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,7 @@ import (
 // Sinusoid finds sines and cosines of distances that are multiplied by
 // weights, as in Transformer-XL, XLNet and Conformers (facts/ONNX-PATTERNS §3).
 func (m *Search) Sinusoid() (found site.Site) {
+	var other site.Site // no table of them, or angles
 	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if !eval.Is(n, eval.Product) && !ofSinglePlaces(s, n) || len(n.Inputs) < 2 {
@@ -29,8 +31,12 @@ func (m *Search) Sinusoid() (found site.Site) {
 				continue // data
 			}
 			for i := range 2 {
-				switch site := m.relativeOperand(s, n, of[i], of[1-i]).(type) {
-				case nil:
+				site := m.relativeOperand(s, n, of[i], of[1-i])
+				if site == nil {
+					continue
+				}
+				m.weighed = append(m.weighed, trace.Place{Scope: s, Node: n})
+				switch site := site.(type) {
 				case *Waves:
 					if first, ok := found.(*Waves); ok {
 						first.join(site)
@@ -38,12 +44,12 @@ func (m *Search) Sinusoid() (found site.Site) {
 						found = site
 					}
 				default:
-					return site
+					other = cmp.Or(other, site)
 				}
 			}
 		}
 	}
-	return found
+	return cmp.Or(other, found)
 }
 
 // ofSinglePlaces reports whether a node is a convolution that sees one place at a time: a product with weights.

@@ -175,9 +175,13 @@ func rotationKey(r *rotation) string {
 			if half {
 				row = row[:len(row)/2]
 			}
+			sign := 1.0 // one half of a pair has −sin where the other has sin
+			if first := slices.IndexFunc(row, func(x float64) bool { return x != 0 }); first >= 0 && row[first] < 0 {
+				sign = -1
+			}
 			var key strings.Builder
 			for _, x := range row {
-				fmt.Fprintf(&key, "%.4g ", x)
+				fmt.Fprintf(&key, "%.4g ", sign*x)
 			}
 			return key.String()
 		})
@@ -739,7 +743,7 @@ func (r *Site) Fused() bool { return r.uses[0].fused }
 func (r *Site) inWindows() bool {
 	scope, name, _ := r.State()
 	in := r.m.TokenInput()
-	if scope == nil || in == nil {
+	if scope == nil || in == nil || len(in.Dims) == 1 {
 		return false
 	}
 	batch := int(in.Dims[0].Value)

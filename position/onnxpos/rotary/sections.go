@@ -1,6 +1,7 @@
 package rotary
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -19,7 +20,7 @@ func (r *Site) sections() (counts []int, interleaved bool) {
 	if u.scope != r.m.Eval.Main {
 		return nil, false
 	}
-	name := threeRows(u.scope, u.cos)
+	name := r.threeRows(u.scope, u.cos)
 	if name == "" {
 		return nil, false
 	}
@@ -97,10 +98,11 @@ func ownSections(u *rotation) (out []int) {
 	return out
 }
 
-// threeRows finds, behind a value, the earliest one that has three rows of
-// positions times frequencies.
-func threeRows(s *eval.Scope, name string) string {
-	found := ""
+// threeRows finds, behind a value, the earliest one that has three equal rows of
+// positions times frequencies; else of positions, which may be multiplied with frequencies
+// of their row alone.
+func (r *Site) threeRows(s *eval.Scope, name string) string {
+	found, positions := "", ""
 	seen := map[string]bool{}
 	queue := []string{name}
 	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
@@ -114,21 +116,27 @@ func threeRows(s *eval.Scope, name string) string {
 		}
 		v := s.Value(queue[i])
 		k := len(v.Shape)
-		if v.Known() && v.Floats != nil && k >= 3 && v.Shape[0] == 3 && v.Shape[k-1] > 1 && v.Varies(k-1) && trace.PositionAxis(v) > 0 {
-			found = queue[i]
+		if v.Known() && v.Floats != nil && v.Constant() == nil && k >= 3 && v.Shape[0] == 3 && !v.Varies(0) {
+			switch {
+			case v.Shape[k-1] > 1 && v.Varies(k-1) && trace.PositionAxis(v) > 0:
+				found = queue[i]
+			case slices.Contains(v.Shape[1:], r.m.Sizes.Length):
+				positions = queue[i]
+			}
 		}
 		queue = append(queue, trace.DataInputs(n)...)
 	}
-	return found
+	return cmp.Or(found, positions)
 }
 
-// disturbed is a value whose first axis was changed at one place.
+// disturbed is a value whose first axis was changed at one place, by so much that the cosines of
+// slow pairs change, and no number of 16 bits overflows.
 func disturbed(v *eval.Value, row int) *eval.Value {
 	out := *v
 	out.Floats = slices.Clone(v.Floats)
 	part := len(out.Floats) / v.Shape[0]
 	for i := row * part; i < (row+1)*part; i++ {
-		out.Floats[i] = out.Floats[i]*1.37 + 0.11
+		out.Floats[i] = out.Floats[i]*1.37 + 20000.11
 	}
 	return &out
 }
