@@ -2,7 +2,6 @@ package onnxpos
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -226,7 +225,7 @@ func (m *Model) readOnlyProduct(x axes.Meeting) *readOnlySite {
 			e.Scheme = schemes.Other{Kind: report.SchemeRelativeTable, Rows: int(t.Dims[0]), Dim: int(t.Dims[len(t.Dims)-1])}
 		}
 	}
-	if other, ok := m.byDistance(x); ok {
+	if other, ok := bydistance.Vectors(m.graph, x); ok {
 		e.Scheme = other
 	}
 	switch {
@@ -262,36 +261,6 @@ func (m *Model) goesOn(x axes.Meeting, now *eval.Value) bool {
 	}
 	return true
 }
-
-// byDistance reads vectors of pairs that follow from the distance alone, of as many positions as show where they are clipped;
-// false of others.
-func (m *Model) byDistance(x axes.Meeting) (other schemes.Other, ok bool) {
-	if len(x.Covers) != 2 {
-		return other, false
-	}
-	for _, length := range slices.Backward(bydistance.Lengths) {
-		v := m.graph.Longer(x.Scope, x.Known, length)
-		if v == nil || !v.Known() || v.Floats == nil || v.Len() > maxPairElements {
-			break
-		}
-		m.graph.SpendElements(v.Len())
-		r, follows := rows.ReadByDistance(v.Shape, v.Floats, x.Covers[0], x.Covers[1])
-		if !follows {
-			return other, false
-		}
-		if other, ok = bydistance.Seen(schemes.Other{Kind: report.SchemeRelativeTable, Dim: r.Dim()}, r), true; v.IsMask(math.Inf(-1)) {
-			other.Dim = 0 // which row each gets
-		}
-		if other.MaxDistance > 0 || m.graph.FixedLength() > 0 {
-			return other, true
-		}
-		other.Rows = 0 // no end is seen
-	}
-	return other, ok
-}
-
-// maxPairElements bounds the numbers of pairs that are looked at for where distances are clipped.
-const maxPairElements = 1 << 22
 
 // readOnlyRotation is the rotary encoding of rotations kept as matrices.
 func (m *Model) readOnlyRotation(x axes.Meeting, t rotary.PairTurns) *readOnlySite {

@@ -3,6 +3,7 @@ package bydistance
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -34,7 +35,7 @@ func Fold(graph *site.Graph, x axes.Meeting) *Distances {
 	}
 	n := r.Places()
 	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: n,
-		Scheme:   Seen(schemes.Other{Kind: report.SchemeRelativeTable, Dim: r.Dim()}, r),
+		Scheme:   seen(schemes.Other{Kind: report.SchemeRelativeTable, Dim: r.Dim()}, r),
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the data with a vector for each of %d×%d pairs of positions", x.Node.Title(), n, n)}}}
 	for _, src := range trace.Sources(x.Scope, x.Known) {
 		if t := src.Tensor; t != nil && t.Type.IsFloat() {
@@ -57,9 +58,40 @@ func (d *Distances) JoinFolded(other *Distances) {
 	}
 }
 
-// Seen is a table of distances with the rows that are seen between so many positions, and the distance at which they are
+// Vectors is a table with the rows that the graph makes for each pair, where they follow from the distance alone, of as many positions as
+// show where they are clipped; false of others.
+func Vectors(graph *site.Graph, x axes.Meeting) (other schemes.Other, ok bool) {
+	if len(x.Covers) != 2 {
+		return other, false
+	}
+	for _, length := range slices.Backward(Lengths) {
+		v := graph.Longer(x.Scope, x.Known, length)
+		if v == nil || !v.Known() || v.Floats == nil || v.Len() > maxPairElements {
+			break
+		}
+		graph.SpendElements(v.Len())
+		r, follows := rows.ReadByDistance(v.Shape, v.Floats, x.Covers[0], x.Covers[1])
+		if !follows {
+			return other, false
+		}
+		other, ok = seen(schemes.Other{Kind: report.SchemeRelativeTable, Dim: r.Dim()}, r), true
+		if v.IsMask(math.Inf(-1)) {
+			other.Dim = 0 // which row each gets
+		}
+		if other.MaxDistance > 0 || graph.FixedLength() > 0 {
+			return other, true
+		}
+		other.Rows = 0 // no end is seen
+	}
+	return other, ok
+}
+
+// maxPairElements bounds the numbers of pairs that are looked at for where distances are clipped.
+const maxPairElements = 1 << 22
+
+// seen is a table of distances with the rows that are seen between so many positions, and the distance at which they are
 // clipped, where that is seen on both sides.
-func Seen(other schemes.Other, r *rows.ByDistance) schemes.Other {
+func seen(other schemes.Other, r *rows.ByDistance) schemes.Other {
 	before, after := r.Reach()
 	other.Rows, other.MaxDistance = before+after+1, 0
 	if most := max(before, after); most < r.Places()-1 {
