@@ -42,7 +42,7 @@ func binary(c *call, name string, f func(a, b float64) float64) ([]*Value, error
 		t = onnx.Bool
 	}
 	out, err := joined(c, t, a, b)
-	if err != nil || !out.Ranked || out.Len() > c.most() || !allKnown(a, b) {
+	if err != nil || !out.Ranked || !c.keeps(out) || !allKnown(a, b) {
 		return one(out), err
 	}
 	out.from(a, b)
@@ -172,7 +172,7 @@ func variadic(c *call) ([]*Value, error) {
 	}
 	t := wide(inputs[0].Type, inputs...)
 	out, err := joined(c, t, inputs...)
-	if err != nil || !out.Ranked || out.Len() > c.most() || !allKnown(inputs...) {
+	if err != nil || !out.Ranked || !c.keeps(out) || !allKnown(inputs...) {
 		return one(out), err
 	}
 	out.from(inputs...)
@@ -272,7 +272,7 @@ func where(c *call) ([]*Value, error) {
 	}
 	t = wide(t, a, b)
 	out, err := joined(c, t, condition, a, b)
-	if err != nil || !out.Ranked || out.Len() > c.most() || !condition.Known() {
+	if err != nil || !out.Ranked || !c.keeps(out) || !condition.Known() {
 		return one(out), err
 	}
 	walkers := []walker{newWalker(condition.Shape, out.Shape), newWalker(a.Shape, out.Shape), newWalker(b.Shape, out.Shape)}

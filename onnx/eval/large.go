@@ -196,5 +196,11 @@ func (v *Value) shares(w *Value) bool {
 // most is how many elements of a value are kept.
 func (c *call) most() int { return c.scope.eval.most }
 
+// keeps reports whether the elements of a value are few enough to be computed: of more they are not kept.
+func (c *call) keeps(v *Value) bool {
+	n, floats := v.Len(), c.scope.eval.MaxFloats
+	return n <= c.most() && (floats == 0 || n <= floats || !v.Type.IsFloat())
+}
+
 // Work is how many numbers were computed so far.
 func (e *Evaluator) Work() int { return e.work }

@@ -51,7 +51,7 @@ func constantOfShape(c *call) ([]*Value, error) {
 		return nil, c.fail("a shape of %v", shape)
 	}
 	out.Data = c.need(0).Data
-	if out.Len() > c.most() {
+	if !c.keeps(out) {
 		return one(out), nil
 	}
 	if t.IsFloat() {
@@ -379,7 +379,7 @@ func transpose(c *call) ([]*Value, error) {
 		shape[i], strides[i] = a.Shape[p], own[p]
 	}
 	out := Shaped(a.Type, shape...)
-	if out.Len() > c.most() || !a.Known() {
+	if !c.keeps(out) || !a.Known() {
 		return one(out), nil
 	}
 	copyElements(out.from(a), a, walker{strides})
@@ -414,7 +414,7 @@ func expand(c *call) ([]*Value, error) {
 		return nil, c.fail("%v", err)
 	}
 	out := Shaped(a.Type, shape...)
-	if out.Len() > c.most() || !a.Known() {
+	if !c.keeps(out) || !a.Known() {
 		return one(out), nil
 	}
 	copyElements(out.from(a), a, newWalker(a.Shape, shape))
@@ -492,7 +492,7 @@ func concat(c *call) ([]*Value, error) {
 		shape[axis] += v.Shape[axis]
 	}
 	out := Shaped(wide(first.Type, c.in...), shape...)
-	if !known || floats && ints || out.Len() > c.most() {
+	if !known || floats && ints || !c.keeps(out) {
 		return one(out), nil
 	}
 	out.from(c.in...)

@@ -92,13 +92,13 @@ func headsOf(v *eval.Value) [][][]float64 {
 	if queries*keys < 2 {
 		return nil
 	}
-	out := make([][][]float64, count)
+	out, all := make([][][]float64, count), v.Len()
 	for h := range out {
 		out[h] = make([][]float64, queries)
 		for q := range queries {
 			row := make([]float64, keys)
 			for i := range keys {
-				for at := (h*queries+q)*keys + i; at < v.Len(); at += count * queries * keys {
+				for at := (h*queries+q)*keys + i; at < all; at += count * queries * keys {
 					if row[i] = v.Number(at); row[i] >= trace.MaskedBelow {
 						break
 					}
@@ -127,8 +127,8 @@ const leastMask = -50
 func onlyMask(heads [][][]float64) bool {
 	for _, h := range heads {
 		for _, row := range h {
-			shown := slices.DeleteFunc(slices.Clone(row), func(x float64) bool { return x < trace.MaskedBelow || math.IsInf(x, 0) || math.IsNaN(x) })
-			if len(shown) > 0 && slices.ContainsFunc(shown, func(x float64) bool { return x != shown[0] }) {
+			shown := func(x float64) bool { return x >= trace.MaskedBelow && !math.IsInf(x, 0) }
+			if first := slices.IndexFunc(row, shown); first >= 0 && slices.ContainsFunc(row[first:], func(x float64) bool { return shown(x) && x != row[first] }) {
 				return false
 			}
 		}

@@ -38,9 +38,12 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	if data(s, of[0]) || data(s, of[1]) {
 		return
 	}
-	first, ok1 := waveTerm(s, of[0])
-	second, ok2 := waveTerm(s, of[1])
-	if !ok1 || !ok2 {
+	first, ok := waveTerm(s, of[0])
+	if !ok {
+		return
+	}
+	second, ok := waveTerm(s, of[1])
+	if !ok {
 		return
 	}
 	if switches(first.Known) && switches(second.Known) { // the one chooses where the other does not: keys that are written into a cache
