@@ -24,10 +24,13 @@ func (m *Model) inspectBeyond() {
 	m.inspectLargerPictures()
 	m.findOneSize()
 	m.findTurns()
-	if m.graph.FixedLength() > 0 || m.graph.ImageInput() != nil && m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
+	if m.graph.ImageInput() != nil && m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
 		return
 	}
 	m.graph.FindApart(m.sites)
+	if m.graph.FixedLength() > 0 {
+		return
+	}
 	m.findSaturations()
 	known := m.graph.FailsAnyway()
 	var lengths []int

@@ -121,7 +121,7 @@ func (d *detector) meet() {
 	met := map[*onnx.Node]bool{}
 	for _, x := range d.labels.Meetings {
 		switch {
-		case (x.Node.Op != "Sub" || x.Input == 1) && (x.Kind == axes.Biased || x.Kind != axes.Joined && trace.MakesScores(x.Scope, x.Node) && betweenPositions(x) && trace.MayBeScores(x.Scope, stateOf(x))):
+		case (x.Node.Op != "Sub" || x.Input == 1) && betweenPositions(x) && (x.Kind == axes.Biased || x.Kind != axes.Joined && trace.MakesScores(x.Scope, x.Node) && trace.MayBeScores(x.Scope, stateOf(x))):
 			d.relative.Bias(x.Scope, x.Node, x.Known)
 		case x.Kind == axes.Contracted:
 			d.relative.Contracted(x)
@@ -160,12 +160,12 @@ func (d *detector) between(s *eval.Scope, n *onnx.Node) {
 	}
 }
 
-// betweenPositions reports whether known numbers that go into scores are of pairs: those that are multiplied have an axis of queries and one
-// of keys last; those that are added may be of each place and its neighbours.
+// betweenPositions reports whether known numbers that go into scores are of pairs, whose axes stand last, behind heads: those that are multiplied
+// have both; those that are added may be of each place and its neighbours.
 func betweenPositions(x axes.Meeting) bool {
 	k := len(x.Scope.Value(x.Known).Shape)
 	queries, keys := slices.Contains(x.Covers, k-2), slices.Contains(x.Covers, k-1)
-	return queries && keys || x.Kind == axes.Added
+	return queries && keys || (x.Kind == axes.Added || x.Kind == axes.Biased) && (len(x.Covers) != 2 || queries || keys)
 }
 
 func (d *detector) visit(s *eval.Scope, n *onnx.Node, row *eval.Operator) {

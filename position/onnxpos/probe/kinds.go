@@ -65,7 +65,7 @@ func (p *Probe) kinds() *inputs {
 // isList reports whether an input is a list of numbers that rows of a table are taken by: tokens of one sequence, or nodes of a graph,
 // unless its axis is a batch by its name.
 func (p *Probe) isList(in *onnx.ValueInfo) (list bool) {
-	if !in.Type.IsInteger() || len(in.Dims) != 1 || in.Dims[0].Value == 1 || p.isConstant(in.Name) || isMask(in) || IsPositions(in.Name) || strings.Contains(strings.ToLower(in.Dims[0].Param), "batch") {
+	if !in.Type.IsInteger() || len(in.Dims) != 1 || in.Dims[0].Value == 1 || p.isConstant(in.Name) || isMask(in) || IsPositions(in.Name) || namesBatch(in.Dims[0]) {
 		return false
 	}
 	w := p.File.Graph.Wiring()
@@ -79,6 +79,9 @@ func (p *Probe) isList(in *onnx.ValueInfo) (list bool) {
 	})
 	return list
 }
+
+// namesBatch reports whether an axis is one of sequences by its name.
+func namesBatch(d onnx.Dim) bool { return strings.Contains(strings.ToLower(d.Param), "batch") }
 
 // areColumns reports whether an integer matrix holds positions beside other data, or numbers of which each column takes rows of a table, and
 // is none of tokens by its name.
@@ -190,6 +193,8 @@ func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 		axis = 0
 	case in.Name == p.tokensLast:
 		axis = 2
+	case in.Dims[0].Value > 1 && namesBatch(in.Dims[1]):
+		axis = 0
 	case in.Dims[0].Value > 1 && in.Dims[1].Value == 1 && !slices.ContainsFunc(p.cached(), func(c *onnx.ValueInfo) bool { return c.Dims[0].Value == in.Dims[0].Value }):
 		axis = 0 // sequence first, and no batch of single tokens
 	}

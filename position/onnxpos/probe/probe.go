@@ -543,6 +543,15 @@ func (p *Probe) flattened(f eval.Failure, add func(int)) {
 	}
 	sizes = sizes[:min(len(sizes), maxCompared)]
 	length := max(p.Sizes.Length, 1)
+	if have, into := f.Scope.Input(f.Node, 0).Len(), f.Scope.Input(f.Node, 1); f.Node.Op == "Reshape" && into.Known() && len(into.Ints) < maxCompared { // all elements together
+		wants := 1
+		for _, n := range into.Ints {
+			wants *= int(min(max(n, 1), maxInputs))
+		}
+		if columns := have / length; columns > 0 && have%length == 0 && wants%columns == 0 {
+			add(wants / columns)
+		}
+	}
 	for _, has := range sizes {
 		columns := has / length
 		if columns < 2 || has%length != 0 {

@@ -63,7 +63,9 @@ func (m *Search) Find() []site.Site {
 		if key == "" {
 			continue
 		}
-		i := slices.IndexFunc(byKey[key], func(s *Site) bool { return s.headDim() == r.headDim || s.headDim() == 0 || r.headDim == 0 })
+		i := slices.IndexFunc(byKey[key], func(s *Site) bool {
+			return sameHead(s.headDim(), r.headDim, r.rotaryDim())
+		})
 		if i < 0 {
 			site := &Site{m: m.graph, found: m}
 			all = append(all, site)
@@ -71,9 +73,7 @@ func (m *Search) Find() []site.Site {
 			i = len(byKey[key]) - 1
 		}
 		byKey[key][i].uses = append(byKey[key][i].uses, r)
-		if site := byKey[key][i]; site.heads == 0 {
-			site.heads = max(r.headDim, 0)
-		}
+		byKey[key][i].heads = max(byKey[key][i].heads, r.headDim)
 	}
 	for _, r := range all {
 		r.describe()
@@ -84,6 +84,25 @@ func (m *Search) Find() []site.Site {
 		}
 	}
 	return sites
+}
+
+// sameHead reports whether two head sizes may be of one encoding: one is not known, or is that of what turns, beside which the rest of
+// the head may be put where it is not seen.
+func sameHead(a, b, rotary int) bool {
+	least := min(a, b)
+	return a == b || least == 0 || least == rotary
+}
+
+// rotaryDim is how many elements a rotation turns; 0 where its cosines are not known.
+func (u *rotation) rotaryDim() int {
+	k := len(u.cosValue.Shape)
+	switch {
+	case k == 0 || u.ahead:
+		return 0
+	case u.packed:
+		return 2 * u.cosValue.Shape[k-1]
+	}
+	return u.cosValue.Shape[k-1]
 }
 
 // mergeShifted puts sites together that are one encoding at other positions: queries that begin
@@ -109,7 +128,7 @@ func mergeShifted(all []*Site) (out []*Site) {
 		if waveKindBy(first[0].sinValue) != isSine { // the other begins at no position
 			first, second = second, first
 		}
-		out[twin] = &Site{m: o.m, found: o.found, uses: slices.Concat(first, second), heads: o.heads}
+		out[twin] = &Site{m: o.m, found: o.found, uses: slices.Concat(first, second), heads: max(o.heads, r.heads)}
 		out[twin].describe()
 	}
 	return out
@@ -127,6 +146,9 @@ func sameRotation(a, b schemes.Rotary) bool {
 		return false
 	}
 	a.Scaling.Frequencies, b.Scaling.Frequencies = nil, nil
+	if sameHead(a.HeadDim, b.HeadDim, a.Dim) {
+		a.HeadDim = b.HeadDim
+	}
 	return reflect.DeepEqual(a, b)
 }
 
