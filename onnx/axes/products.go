@@ -195,14 +195,16 @@ func (c *call) against(i int, data Axis, inner, own int, out []Axis) Axis {
 			dims = append(dims, dim{known: d, data: out[at]})
 		}
 	}
-	brought := c.of(i).Axes[own]
+	brought, each := c.of(i).Axes[own], len(dims) > 0
 	if own < len(known.Shape) && known.Shape[own] > 1 {
 		dims = append(dims, dim{own, brought, true})
 	}
 	if !c.quiet && len(dims) > 0 {
 		c.l.event(c, event{kind: meets, how: Contracted, input: i, dims: dims, scores: out, other: data})
 	}
-	brings(brought, data)
+	if !each { // a matrix for each place is no weight
+		brings(brought, data)
+	}
 	return c.weights(brought)
 }
 

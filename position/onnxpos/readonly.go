@@ -47,12 +47,17 @@ func (m *Model) claimed(d *detector) *explained {
 	d.rotary.Explained(c.claim)
 	d.relative.Explained(c.claim)
 	for _, s := range m.sites {
-		for _, w := range s.Encoding().Where {
-			c.names[w.Tensor], c.names[w.Node] = true, true
-		}
+		c.name(s.Encoding())
+	}
+	return c
+}
+
+// name takes the places of an encoding for explained.
+func (c *explained) name(e position.Encoding) {
+	for _, w := range e.Where {
+		c.names[w.Tensor], c.names[w.Node] = true, true
 	}
 	delete(c.names, "")
-	return c
 }
 
 func (c *explained) claim(s *eval.Scope, n *onnx.Node, names ...string) {
@@ -100,6 +105,7 @@ func findReadOnly(m *Model, d *detector) []site.Site {
 		if x.Kind == axes.Contracted || sums { // in one operator, or in two
 			if s := m.readOnlyProduct(x); s != nil {
 				found = m.join(found, s)
+				claimed.name(s.Detected)
 				continue
 			}
 		}
