@@ -97,6 +97,7 @@ type comparison struct {
 	pairs         []pair
 	added         []position.Site
 	removed       []position.Site
+	alike         bool // an encoding is another one, and the same for all inputs of the new file
 	changed       bool // numbers of some position differ
 	failed        bool
 	declares      bool                      // nothing differs but declared sizes
@@ -281,8 +282,11 @@ func (c *comparison) verdict(identical bool) string {
 		return report.VerdictDifferent
 	case !c.changed:
 		if c.expect == report.ExpectChanged {
-			if c.o.lengthAlone() {
+			switch {
+			case c.o.lengthAlone():
 				return report.VerdictChangedAsPlanned
+			case c.alike:
+				return report.VerdictSameOnPrefix
 			}
 			return c.missing()
 		}

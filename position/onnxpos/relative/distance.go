@@ -37,6 +37,13 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 	}
 	// Far enough out, clipped distances stay inside the table; others leave it.
 	probe := p.at(rows + 2)
+	if probe == nil || !probe.Known() { // a graph that ends before shows as much of rows that are as many to either side
+		if near := p.at(rows/2 + 2); near != nil {
+			if _, ok := bydistance.SeenClipped(near, rows); ok {
+				probe = near
+			}
+		}
+	}
 	inside := probe != nil && probe.Known() && len(probe.Ints) > 0
 	if inside {
 		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
