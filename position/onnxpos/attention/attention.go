@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -270,13 +271,22 @@ const maxToCache = 32
 // crossing is why a cross-attention gets no bias.
 const crossing = "keys and values come from another state than queries (cross-attention)"
 
-// headDim is the width of a query.
+// headDim is the width of a query: what its product with a key sums over.
 func headDim(s *eval.Scope, product *onnx.Node) int {
-	q := s.Value(product.Input(0))
-	if len(q.Shape) == 0 {
+	q := s.Input(product, 0).Shape
+	if len(q) == 0 {
 		return 0
 	}
-	return q.Shape[len(q.Shape)-1]
+	size := q[len(q)-1]
+	if terms, out, ok := eval.Subscripts(product, len(q), len(s.Input(product, 1).Shape)); ok && len(terms[0]) == len(q) {
+		size = 1
+		for axis, label := range terms[0] {
+			if strings.ContainsRune(terms[1], label) && !strings.ContainsRune(out, label) {
+				size *= q[axis]
+			}
+		}
+	}
+	return size
 }
 
 // fusedAttention reads the attributes of an operator of attention.

@@ -170,10 +170,14 @@ func (b *bias) fitSlopes() ([]float64, bool) {
 // bfloat16 slopes (Falcon) are the coarsest.
 const linearTolerance = 2e-2
 
+// exactStep is by how much steps of 32 bits differ from their mean, relative to it: a few roundings.
+const exactStep = 1e-5
+
 // linear finds m with bias = m·key + constant on each query's unmasked keys up
 // to the query itself; beyond it the bias goes on, turns, or stays. One that is steeper there is none.
 func linear(m [][]float64) (slope float64, ok bool) {
 	var steps, ahead []float64
+	nearest, least := 0.0, math.Inf(1) // the step between the smallest numbers, which are rounded least
 	for q, row := range m {
 		last := len(row) - 1
 		if len(m) > 1 { // the last query sees the last key
@@ -184,6 +188,9 @@ func linear(m [][]float64) (slope float64, ok bool) {
 			case row[k] <= trace.MaskedBelow || row[k-1] <= trace.MaskedBelow:
 			case k <= last:
 				steps = append(steps, row[k]-row[k-1])
+				if largest := max(math.Abs(row[k]), math.Abs(row[k-1])); largest < least {
+					nearest, least = row[k]-row[k-1], largest
+				}
 			default:
 				ahead = append(ahead, row[k]-row[k-1])
 			}
@@ -194,6 +201,9 @@ func linear(m [][]float64) (slope float64, ok bool) {
 	}
 	for _, s := range steps {
 		slope += s / float64(len(steps))
+	}
+	if math.Abs(nearest-slope) <= exactStep*math.Abs(slope) {
+		slope = nearest // of any number of positions the same
 	}
 	near := func(x, to float64) bool { return math.Abs(x-to) <= linearTolerance*math.Abs(slope)+1e-9 }
 	for _, s := range steps {
