@@ -338,8 +338,7 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 	for _, length := range lengthsOf(ra, prefix) {
 		for _, pos := range positionsOf(stored, length) {
 			if err := firstOf(a.Rotation(pos, length, cosA, sinA), b.Rotation(pos, length, cosB, sinB)); err != nil {
-				k.Verdict, k.Why = report.CheckFail, id+": "+err.Error()
-				c.add(k)
+				c.add(withoutRow(k, p.index, err))
 				return
 			}
 			beyond := rounding * float64(pos+1)
