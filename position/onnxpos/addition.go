@@ -179,7 +179,7 @@ func axial(all []*addition) bool {
 		if !ok {
 			continue
 		}
-		runs := []axes.Run{{Size: len(fast.share.Row), Grid: []int{len(fast.share.Row) / n, n}}}
+		runs := []axes.Run{{Size: len(fast.share.Row), Grid: []int{(len(fast.share.Row) + n - 1) / n, n}}}
 		all[0].runs, all[1].runs = runs, runs
 		all[0].turns, all[1].turns = true, true
 		all[0], all[1] = all[1-i], fast
@@ -404,6 +404,12 @@ func (d *detector) firstRow(row int) int {
 // they do along all, along none, or tokens ahead of the grid have rows of the same constant.
 func (a *addition) sideOf() []int {
 	grid, prefix, ok := a.gridOf()
+	if a.turns && len(a.share.Row) < onnx.Size(grid) { // a part of the last turn
+		if a.share.Every() > 1 {
+			return []int{0}
+		}
+		return []int{1}
+	}
 	if !ok || a.share == nil || a.share.Row == nil || len(a.share.Row) != prefix+onnx.Size(grid) || slices.ContainsFunc(a.share.Row[:prefix], func(r int) bool { return r >= 0 }) {
 		return nil
 	}

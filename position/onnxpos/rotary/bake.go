@@ -21,6 +21,8 @@ func (r *Site) BakeAs(positions int, dtype string) error {
 	switch {
 	case r.scheme.Grid != nil, r.scheme.OwnFrequencies:
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns, which no table by position holds"}
+	case r.Untold() != "":
+		return &position.Refusal{Why: r.Untold(), Instead: "leave them as they are"}
 	case r.scheme.Scaling.LongFrequencies != nil:
 		return &position.Refusal{Why: "the graph chooses between two lists of frequencies by the length of the input: one table cannot hold both", Remedies: []report.Remedy{report.Do("rope", "first takes the choice out of the graph", "scaling", "none")}}
 	}

@@ -105,12 +105,12 @@ func (s *Share) Sides(grid []int) (axes []int) {
 	return axes
 }
 
-// Turns reports whether places take n rows of s again and again, and one of slow for each turn.
+// Turns reports whether places take n rows of s again and again, of the last turn perhaps some, and one of slow for each turn.
 func (s *Share) Turns(slow *Share) (n int, ok bool) {
 	row := s.Row
 	for n = 1; n < len(row) && row[n] == row[n-1]+1; n++ {
 	}
-	if n < 2 || len(row)%n != 0 || n == len(row) {
+	if n < 2 || n == len(row) {
 		return 0, false
 	}
 	for p := range row {
