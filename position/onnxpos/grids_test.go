@@ -59,6 +59,24 @@ func TestTablesInTurns(t *testing.T) {
 	}
 }
 
+// TestPartOfATurn: a text of one length that takes a part of the last turn has all rows of both tables all the same, and grows to where they end.
+func TestPartOfATurn(t *testing.T) {
+	text := func(m *onnx.NewModel) {
+		axialText(m)
+		m.Inputs[0].Dims[1], m.Outputs[0].Dims = 11, []int64{1, 11, 4}
+	}
+	m := built(t, text)
+	if got := found(m); got != "position table of 32 rows of 4 ×32" {
+		t.Errorf("%s", got)
+	}
+	if out, err := position.Extend(m, position.ExtendOptions{Length: 30}); err != nil || out.Nothing != "" {
+		t.Fatalf("%q, %v", out.Nothing, err)
+	}
+	if longer := result(t, m, saved(t, text)); longer.graph.FixedLength() != 30 || len(longer.graph.Eval.Failures) > 0 {
+		t.Errorf("%d tokens, %v", longer.graph.FixedLength(), longer.graph.Eval.Failures)
+	}
+}
+
 // TestTurnsAsMatrices: columns (cos, sin) and (−sin, cos) of FLUX's matrices turn pairs side by side.
 func TestTurnsAsMatrices(t *testing.T) {
 	angle := func(p, k int) float64 { return float64(p) * math.Pow(100, -float64(k)/4) }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -232,5 +233,45 @@ func TestTokensWithoutABatch(t *testing.T) {
 		if c.length > 0 && (m.graph.Sizes.Length != c.length || found(m) != "position table of 6 rows of 4 ×6") {
 			t.Errorf("%s: %s, looked at with %d", c.name, found(m), m.graph.Sizes.Length)
 		}
+	}
+}
+
+// TestSequenceAheadOfABatch: where the second axis is one of sequences by its name, the first one is the length, and the graph takes no other.
+func TestSequenceAheadOfABatch(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs[0].Dims, m.Inputs[0].Params = []int64{6, -1}, []string{"", "batch"}
+		m.Outputs[0].Dims = []int64{6, -1, 4}
+		m.Initializers = []onnx.NewTensor{noise("wte", 32, 4), noise("wpe", 20, 1, 4), integers("zero", 0), integers("one", 1)}
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Shape", "shape", "ids"), node("Slice", "n", "shape", "zero", "one"), node("Slice", "pe", "wpe", "zero", "n", "zero"), node("Add", "h", "te", "pe")}
+	})
+	if n := m.graph.FixedLength(); n != 6 || found(m) != "position table of 20 rows of 4 ×20" {
+		t.Errorf("%d tokens, %s", n, found(m))
+	}
+}
+
+// TestLengthOfAReshape: a graph that runs at the one length at which all numbers of a value are as many as a Reshape wants is looked at there.
+func TestLengthOfAReshape(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs[0].Dims[1], m.Outputs[0].Dims = -1, []int64{-1, 4, 6, 4}
+		m.Initializers = []onnx.NewTensor{noise("wte", 32, 4), noise("wpe", 40, 4), integers("zero", 0), integers("one", 1), integers("two", 2), integers("blocks", -1, 4, 6, 4)}
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Shape", "shape", "ids"), node("Slice", "n", "shape", "one", "two"), node("Slice", "pe", "wpe", "zero", "n", "zero"), node("Add", "x", "te", "pe"), node("Reshape", "h", "x", "blocks")}
+	})
+	if n := m.graph.Sizes.Length; n != 24 || found(m) != "position table of 40 rows of 4 ×40" {
+		t.Errorf("%d tokens, %s", n, found(m))
+	}
+}
+
+// TestOtherSequenceOfOneLength: a table for fewer places than the text of one length has bounds another sequence, and not the text.
+func TestOtherSequenceOfOneLength(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs = append(m.Inputs, onnx.NewValue{Name: "condition", Type: onnx.Float, Dims: []int64{1, 3, 4}})
+		m.Outputs = append(m.Outputs, onnx.NewValue{Name: "c", Type: onnx.Float, Dims: []int64{1, 3, 4}})
+		m.Initializers = []onnx.NewTensor{noise("wte", 32, 4), noise("wpe", 6, 4), noise("few", 3, 4), noise("W", 4, 4)}
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Add", "x", "te", "wpe"), node("MatMul", "h", "x", "W"), node("Add", "y", "condition", "few"), node("MatMul", "q", "y", "W"),
+			withInts(node("Transpose", "kt", "y"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "q", "kt"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "c", "weights", "y")}
+	})
+	length := position.Length(m, m.Describe())
+	if found(m) != "position table of 6 rows of 4 ×6; position table of 3 rows of 4 ×3" || length.Capacity == nil || *length.Capacity != 6 {
+		t.Errorf("%s, %v", found(m), length)
 	}
 }

@@ -90,6 +90,12 @@ func TestReadOnly(t *testing.T) {
 			m.Initializers = append(m.Initializers, floats("bias", []int64{1, 6, 6}, func(i int) float64 { return -0.5 * math.Abs(float64(i/6-i%6)) }))
 			attend(m, "q", "q", node("Add", "b", "s", "bias"))
 		}, "ALiBi, 1 heads, max bias 1 ×6", 0},
+		{"a bias whose heads stand behind its keys", func(m *onnx.NewModel) {
+			start(m, 6, 4)
+			m.Outputs[0].Dims = []int64{1, 6, 2, 2}
+			m.Initializers = append(m.Initializers, integers("heads", 1, 6, 2, 2), floats("bias", []int64{6, 6, 1, 2}, func(i int) float64 { return -math.Abs(float64(i/12-i/2%6)) / float64(2+i%2) }))
+			m.Nodes = append(m.Nodes, node("Reshape", "qh", "q", "heads"), einsum("s", "bihd,bjhd->ijbh", "qh", "qh"), node("Add", "b", "s", "bias"), withInts(node("Softmax", "w", "b"), "axis", int64(1)), einsum("h", "ijbh,bjhd->bihd", "w", "qh"))
+		}, "unknown", 0},
 		{"T5's biases in an operator of ONNX Runtime", func(m *onnx.NewModel) {
 			start(m, 6, 4)
 			m.Inputs[0].Dims[1] = -1

@@ -36,3 +36,38 @@ func TestLinear(t *testing.T) {
 		}
 	}
 }
+
+// TestSlopeOfAnyLength: of a bias whose numbers were rounded once, the slope is the one number that all were made of, however many
+// positions show it.
+func TestSlopeOfAnyLength(t *testing.T) {
+	slope := float64(float32(0.8543552756309509))
+	for _, n := range []int{2, 11, 40} {
+		m := make([][]float64, n)
+		for q := range m {
+			for k := range n {
+				m[q] = append(m[q], float64(float32(-slope*math.Abs(float64(k-q)))))
+			}
+		}
+		if got, ok := linear(m); !ok || got != slope {
+			t.Errorf("%d positions: %.17g, not %.17g", n, got, slope)
+		}
+	}
+}
+
+// TestFirstPlaces reads the bucket of each distance off the places ahead, where those behind them are counted anew.
+func TestFirstPlaces(t *testing.T) {
+	positions := []int{0, 1, 2, 3, 4, 0, 1}
+	var index []int64
+	for _, q := range positions {
+		for _, k := range positions {
+			index = append(index, int64(10+k-q))
+		}
+	}
+	by, places := first(index, len(positions))
+	if places != 5 || len(by) != 9 || by[-4] != 6 || by[4] != 14 {
+		t.Errorf("%d places, %v", places, by)
+	}
+	if _, whole := distances(index, len(positions), len(positions), 0); whole {
+		t.Error("all places are one sequence")
+	}
+}

@@ -2,6 +2,7 @@ package relative
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -28,6 +29,7 @@ type Buckets struct {
 	scope   *eval.Scope
 	gather  *onnx.Node // that looks rows up by bucket; nil: an operator does
 	twins   []*Buckets // of other layers: the same buckets, other tables
+	beside  bool       // others are counted anew behind the places that the buckets were read of
 	rounded bool       // the graph takes neighbours of the formula's buckets at some distances
 }
 
@@ -80,9 +82,15 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	for _, ahead := range keysAhead(queries, keys) {
 		r := eval.Once(b.scope, fmt.Sprintf("buckets of %d rows, %d ahead", count, ahead), key, func() bucketsBy {
 			m.graph.Budget.Spend(fitSteps)
-			by, ok := distances(index.Ints, queries, keys, ahead)
-			if !ok {
-				return bucketsBy{}
+			by, whole := distances(index.Ints, queries, keys, ahead)
+			if !whole {
+				places := 0
+				if ahead == 0 && queries == keys {
+					by, places = first(index.Ints, keys)
+				}
+				if places <= keys/2 {
+					return bucketsBy{}
+				}
 			}
 			if queries == 1 && len(divisors) == 0 && apart(by) {
 				return bucketsBy{ok: true} // of one query, a row each: no logarithm, and nothing that shares a bucket
@@ -93,12 +101,12 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 					found = fit.BucketTable(by, count, divisors, coarse)
 				}
 			}
-			return bucketsBy{found, found.MaxDistance > 0 && !fit.GivesBuckets(found, by), true}
+			return bucketsBy{buckets: found, rounded: found.MaxDistance > 0 && !fit.GivesBuckets(found, by), beside: !whole, ok: true}
 		})
 		if !r.ok {
 			return nil
 		}
-		if site.buckets, site.rounded = r.buckets, r.rounded; site.buckets.MaxDistance > 0 {
+		if site.buckets, site.rounded, site.beside = r.buckets, r.rounded, r.beside; site.buckets.MaxDistance > 0 {
 			break
 		}
 	}
@@ -134,6 +142,7 @@ func (m *Search) fusedBuckets(s *eval.Scope, n *onnx.Node) *Buckets {
 type bucketsBy struct {
 	buckets schemes.Buckets
 	rounded bool
+	beside  bool
 	ok      bool
 }
 
@@ -194,6 +203,24 @@ func distances(index []int64, queries, keys, ahead int) (by map[int]int, ok bool
 	return by, true
 }
 
+// first is distances of as many places ahead as agree, where others behind them are counted anew: those of a text beside a picture's patches.
+func first(index []int64, keys int) (by map[int]int, places int) {
+	by = map[int]int{}
+	for ; places < keys; places++ {
+		for ahead := range places + 1 { // pairs with those ahead, either way
+			for _, pair := range [][2]int{{ahead, places}, {places, ahead}} {
+				relative, bucket := pair[1]-pair[0], int(index[pair[0]*keys+pair[1]])
+				if have, ok := by[relative]; ok && have != bucket {
+					maps.DeleteFunc(by, func(d, _ int) bool { return d <= -places || d >= places })
+					return by, places
+				}
+				by[relative] = bucket
+			}
+		}
+	}
+	return by, places
+}
+
 // apart reports whether all distances of keys behind the query have rows of their own.
 func apart(by map[int]int) bool {
 	rows, behind := map[int]bool{}, 0
@@ -239,6 +266,9 @@ func (b *Buckets) element(bucket, head int) int64 {
 
 // Neutralize makes the bias that buckets select nothing.
 func (b *Buckets) Neutralize() error {
+	if b.beside {
+		return &position.Refusal{Why: "the same scores have a bias between other places than the text's, which would stay", Instead: "without --replace the bias comes on top"}
+	}
 	for _, t := range append([]*Buckets{b}, b.twins...) {
 		if err := b.m.Replace(t.table, t.table.Dims, patch.Zeros(t.table.Type.Size(t.table.Len())), "zeros: the buckets add nothing"); err != nil {
 			return err
