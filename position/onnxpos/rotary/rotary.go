@@ -275,7 +275,7 @@ func (r *Site) find() {
 func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 	var out []rows.Table
 	for _, src := range found {
-		if src.Tensor == nil || len(src.Tensor.Dims) < 2 || !src.Tensor.Type.IsFloat() && src.Scale == 0 {
+		if src.Tensor == nil || len(src.Tensor.Dims) < 2 || !src.Tensor.Type.IsFloat() && src.Scale == 0 && src.Scales == nil {
 			continue
 		}
 		axis := src.Axis
@@ -288,7 +288,14 @@ func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 		if axis < 0 || !u.ahead && axis == len(src.Tensor.Dims)-1 {
 			continue
 		}
-		out = append(out, rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero})
+		table := rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero}
+		if src.Scales != nil {
+			if int64(len(src.Scales)) != src.Tensor.Dims[axis] {
+				continue // of columns
+			}
+			table.Uneven, table.Scales, table.Zeros = true, src.Scales, src.Zeros
+		}
+		out = append(out, table)
 	}
 	return out
 }

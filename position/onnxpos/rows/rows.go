@@ -29,6 +29,8 @@ type Table struct {
 	Stacked bool
 	// Uneven tells of a quantised table that its scale holds for some elements alone: others have their own.
 	Uneven bool
+	// Scales and Zeros are those of each row, of an uneven table whose rows are quantised apart.
+	Scales, Zeros []float64
 	// Next are tables whose rows the graph joins behind those of this one.
 	Next []Table
 	// Beside are tables whose columns the graph joins behind those of this one, row by row.
@@ -146,7 +148,7 @@ func (uneven) Unread() bool { return true }
 
 // Row reads row i into dst.
 func (t Table) Row(i int, dst []float64) error {
-	if t.Uneven {
+	if t.Uneven && t.Scales == nil {
 		return uneven{}
 	}
 	if i < 0 || i >= t.Len() || len(dst) < t.Dim() {
@@ -195,9 +197,16 @@ func (t Table) Row(i int, dst []float64) error {
 		if err != nil {
 			return err
 		}
+		scale, zero := t.Scale, t.Zero
+		if i < len(t.Scales) {
+			scale = t.Scales[i]
+		}
+		if i < len(t.Zeros) {
+			zero = t.Zeros[i]
+		}
 		for c, v := range x {
-			if t.Scale != 0 {
-				v = (v - t.Zero) * t.Scale
+			if scale != 0 {
+				v = (v - zero) * scale
 			}
 			dst[o*inner+c] = v
 		}
@@ -287,7 +296,7 @@ func (m Matrix) At(r, c int) float64 { return m[r][c] }
 
 // Precision is the fit's word for how the rows are stored.
 func (t Table) Precision() fit.Precision {
-	if t.Scale != 0 {
+	if t.Scale != 0 || t.Scales != nil {
 		return fit.Int8
 	}
 	return Precision(t.Tensor.Type)

@@ -22,6 +22,8 @@ type Source struct {
 	IndexAt *eval.Scope  // where Index is read
 	Scale   float64      // a quantised table's scale, 0 when it is not quantised
 	Zero    float64      // and its zero point
+	Scales  []float64    // of one whose rows have each their own; nil: none
+	Zeros   []float64    // and their zero points
 	Trig    *onnx.Node   // Cos or Sin: computed at run time
 }
 
@@ -35,6 +37,8 @@ type selection struct {
 	scope   *eval.Scope
 	scale   float64
 	zero    float64
+	scales  []float64
+	zeros   []float64
 }
 
 type sourceKey struct {
@@ -93,9 +97,12 @@ func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) 
 	case "DequantizeLinear":
 		scale, _ := at.Value(n.Input(1)).Scalar() // 0: one for each part
 		zero, _ := at.Value(n.Input(2)).Scalar()
-		chosen.scale, chosen.zero = scale, zero // the pair nearest to the table is the table's own
+		chosen.scale, chosen.zero, chosen.scales, chosen.zeros = scale, zero, nil, nil // the pair nearest to the table is the table's own
+		if scale == 0 && n.Int("block_size", 0) == 0 {
+			chosen.scales, chosen.zeros = numbersOf(at.Value(n.Input(1))), numbersOf(at.Value(n.Input(2)))
+		}
 	case "QuantizeLinear":
-		chosen.scale, chosen.zero = 0, 0 // what is behind it was not quantised
+		chosen.scale, chosen.zero, chosen.scales, chosen.zeros = 0, 0, nil, nil // what is behind it was not quantised
 	}
 	if c := at.Call(n); c != nil {
 		if i, made := at.Place(name); made && i < len(c.Results) {
@@ -140,8 +147,19 @@ func (t *tracer) branches(s *eval.Scope, n *onnx.Node, name string, chosen selec
 	}
 }
 
+// numbersOf are the numbers of a known list; nil of others.
+func numbersOf(v *eval.Value) (out []float64) {
+	if !v.Known() || len(v.Shape) != 1 {
+		return nil
+	}
+	for i := range v.Len() {
+		out = append(out, v.Number(i))
+	}
+	return out
+}
+
 func (t *tracer) constant(s *eval.Scope, c *onnx.Tensor, chosen selection) {
-	src := Source{Tensor: c, Scope: s, Axis: -1, Scale: chosen.scale, Zero: chosen.zero}
+	src := Source{Tensor: c, Scope: s, Axis: -1, Scale: chosen.scale, Zero: chosen.zero, Scales: chosen.scales, Zeros: chosen.zeros}
 	if chosen.node != nil {
 		src.Axis = tableAxis(c.Dims, chosen)
 		src.Indexed, src.First, src.Index, src.IndexAt = chosen.node, chosen.first, chosen.index, chosen.scope
@@ -174,7 +192,7 @@ func choose(s *eval.Scope, n *onnx.Node, chosen selection) selection {
 	if !data.Ranked {
 		return chosen
 	}
-	next := selection{node: n, scope: s, scale: chosen.scale, zero: chosen.zero}
+	next := selection{node: n, scope: s, scale: chosen.scale, zero: chosen.zero, scales: chosen.scales, zeros: chosen.zeros}
 	axis := -1
 	blocks := eval.Is(n, eval.LookupsInBlocks)
 	along := n.Op == "Gather" || n.Op == "GatherElements" || blocks // one axis, by the indices that follow
