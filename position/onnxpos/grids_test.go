@@ -504,3 +504,25 @@ func TestSectionsOfFrequencies(t *testing.T) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }
+
+// TestRestOfAHeadUnseen: keys turn as queries do, and beside values that are turned alone the rest of the head is not seen: one rotation of a
+// part of each head.
+func TestRestOfAHeadUnseen(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		type dims = []int64
+		text(m, 6, 8)
+		angle := func(i int) float64 { return float64(i/4) * math.Pow(10000, -float64(i%2)/2) }
+		m.Initializers = append(m.Initializers, noise("V", 4, 8), integers("0", 0), integers("half", 2), integers("4", 4), integers("8", 8), integers("2", 2),
+			floats("cos", dims{6, 4}, func(i int) float64 { return math.Cos(angle(i)) }), floats("sin", dims{6, 4}, func(i int) float64 { return math.Sin(angle(i)) }))
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("MatMul", "q", "te", "W")}
+		for _, of := range []string{"q", "te"} {
+			m.Nodes = append(m.Nodes, node("Slice", of+"x", of, "0", "4", "2"), node("Slice", of+"rest", of, "4", "8", "2"), node("Slice", of+"a", of+"x", "0", "half", "2"), node("Slice", of+"b", of+"x", "half", "4", "2"), node("Neg", of+"minus", of+"b"),
+				withInts(node("Concat", of+"other", of+"minus", of+"a"), "axis", int64(-1)), node("Mul", of+"kept", of+"x", "cos"), node("Mul", of+"swung", of+"other", "sin"), node("Add", of+"turned", of+"kept", of+"swung"))
+		}
+		m.Nodes = append(m.Nodes, withInts(node("Concat", "queries", "qturned", "qrest"), "axis", int64(-1)), withInts(node("Transpose", "kt", "queries"), "perm", dims{0, 2, 1}), node("MatMul", "s", "queries", "kt"),
+			withInts(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "values", "teturned", "V"), node("MatMul", "h", "w", "values"))
+	})
+	if got, want := found(m), "RoPE base 10000, rotary dim 4 of 8, half ×6"; got != want {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}

@@ -169,3 +169,38 @@ func TestSinesBehindPackedWeights(t *testing.T) {
 		}
 	}
 }
+
+// TestClipOfAGraphThatEnds: where a table of positions ends the graph ahead of twice the distance to which vectors are told apart, it shows all the
+// same that farther ones are clipped.
+func TestClipOfAGraphThatEnds(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		type dims = []int64
+		m.Inputs[0].Dims[1], m.Outputs[0].Dims = -1, dims{1, -1, 4}
+		scalar := func(name string, v int64) onnx.NewTensor {
+			t := integers(name, v)
+			t.Dims = nil
+			return t
+		}
+		m.Initializers = []onnx.NewTensor{noise("wte", 32, 4), noise("wpe", 10, 4), noise("W", 4, 4), noise("rows", 13, 4), integers("one", 1), integers("zero", 0), integers("near", -6), integers("far", 6), scalar("none", 0), scalar("step", 1)}
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Shape", "size", "ids"), node("Gather", "n", "size", "step"), node("Range", "p", "none", "n", "step"), node("Gather", "pe", "wpe", "p"), node("Add", "x", "te", "pe"),
+			node("Unsqueeze", "down", "p", "one"), node("Unsqueeze", "across", "p", "zero"), node("Sub", "apart", "down", "across"), node("Max", "a", "apart", "near"), node("Min", "c", "a", "far"), node("Sub", "r", "c", "near"),
+			node("Gather", "v", "rows", "r"), node("MatMul", "q", "x", "W"), withInts(node("Transpose", "kt", "q"), "perm", dims{0, 2, 1}), node("MatMul", "s", "q", "kt"), einsum("pair", "bqd,qkd->bqk", "q", "v"), node("Add", "b", "s", "pair"),
+			withInts(node("Softmax", "w", "b"), "axis", int64(-1)), node("MatMul", "h", "w", "x")}
+	})
+	if got, want := found(m), "position table of 10 rows of 4 ×10; relative-table, rows 13, max distance 6"; got != want {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+// TestWidthOfAnEinsum: a query is as wide as the axis that its product with keys sums over, wherever that stands.
+func TestWidthOfAnEinsum(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		text(m, 6, 8)
+		m.Initializers = append(m.Initializers, integers("heads", 1, 6, 4, 2), integers("back", 1, 6, 8))
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("MatMul", "q", "te", "W"), node("Reshape", "parts", "q", "heads"), withInts(node("Transpose", "x", "parts"), "perm", []int64{0, 2, 3, 1}),
+			einsum("s", "bdhn,bdhm->bhnm", "x", "x"), withInts(node("Softmax", "w", "s"), "axis", int64(-1)), einsum("y", "bhnm,bdhm->bdhn", "w", "x"), withInts(node("Transpose", "z", "y"), "perm", []int64{0, 3, 1, 2}), node("Reshape", "h", "z", "back")}
+	})
+	if a := m.Attentions(); len(a) != 1 || a[0].Heads != 2 || a[0].HeadDim != 4 {
+		t.Errorf("%+v", a)
+	}
+}
