@@ -183,7 +183,8 @@ func TestClipOfAGraphThatEnds(t *testing.T) {
 		}
 		m.Initializers = []onnx.NewTensor{noise("wte", 32, 4), noise("wpe", 10, 4), noise("W", 4, 4), noise("rows", 13, 4), integers("one", 1), integers("zero", 0), integers("near", -6), integers("far", 6), scalar("none", 0), scalar("step", 1)}
 		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Shape", "size", "ids"), node("Gather", "n", "size", "step"), node("Range", "p", "none", "n", "step"), node("Gather", "pe", "wpe", "p"), node("Add", "x", "te", "pe"),
-			node("Unsqueeze", "down", "p", "one"), node("Unsqueeze", "across", "p", "zero"), node("Sub", "apart", "down", "across"), node("Max", "a", "apart", "near"), node("Min", "c", "a", "far"), node("Sub", "r", "c", "near"),
+			node("Shape", "placed", "x"), node("Gather", "m", "placed", "step"), node("Range", "i", "none", "m", "step"),
+			node("Unsqueeze", "down", "i", "one"), node("Unsqueeze", "across", "i", "zero"), node("Sub", "apart", "down", "across"), node("Max", "a", "apart", "near"), node("Min", "c", "a", "far"), node("Sub", "r", "c", "near"),
 			node("Gather", "v", "rows", "r"), node("MatMul", "q", "x", "W"), withInts(node("Transpose", "kt", "q"), "perm", dims{0, 2, 1}), node("MatMul", "s", "q", "kt"), einsum("pair", "bqd,qkd->bqk", "q", "v"), node("Add", "b", "s", "pair"),
 			withInts(node("Softmax", "w", "b"), "axis", int64(-1)), node("MatMul", "h", "w", "x")}
 	})
