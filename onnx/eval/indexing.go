@@ -28,7 +28,7 @@ func gather(c *call) ([]*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.state = hidden(a, index); out.state || out.Len() > c.most() {
+	if out.state = hidden(a, index); out.state || !c.keeps(out) {
 		return one(out), nil
 	}
 	taken := *a.take(axis, indices, c.most())

@@ -98,7 +98,7 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 		}
 	}
 	out := Shaped(t, shape...)
-	if !t.IsFloat() || out.Len() == 0 || onnx.Size(full) > c.most() || k > c.maxMultiplications()/max(onnx.Size(full), 1) || !allKnown(a, b) {
+	if !t.IsFloat() || out.Len() == 0 || !c.keeps(out) || onnx.Size(full) > c.most() || k > c.maxMultiplications()/max(onnx.Size(full), 1) || !allKnown(a, b) {
 		return one(out), nil
 	}
 	c.multiplies(onnx.Size(full) * k)
@@ -197,7 +197,7 @@ func gemm(c *call) ([]*Value, error) {
 			return nil, c.fail("a bias of %v to %v", bias.Shape, out.Shape)
 		}
 	}
-	if !a.Type.IsFloat() || out.Len() == 0 || out.Len() > c.most() || k > c.maxMultiplications()/out.Len() || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
+	if !a.Type.IsFloat() || out.Len() == 0 || !c.keeps(out) || k > c.maxMultiplications()/out.Len() || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
 		return one(out), nil
 	}
 	alpha, beta := c.node.Float("alpha", 1), c.node.Float("beta", 1)

@@ -87,7 +87,7 @@ func Vectors(graph *site.Graph, x axes.Meeting) (other schemes.Other, ok bool) {
 }
 
 // maxPairElements bounds the numbers of pairs that are looked at for where distances are clipped.
-const maxPairElements = 1 << 22
+const maxPairElements = 1 << 20
 
 // seen is a table of distances with the rows that are seen between so many positions, and the distance at which they are
 // clipped, where that is seen on both sides.
