@@ -515,7 +515,12 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 	if len(grid) > 2 {
 		turning = "each along one axis of %s places"
 	}
-	says := fmt.Sprintf("columns turn "+turning+", at most %.4g radians from one to the next", schemes.Sizes(grid), found.Turn)
+	says := fmt.Sprintf("columns turn "+turning, schemes.Sizes(grid))
+	if found.Turn > 0 {
+		says += fmt.Sprintf(", at most %.4g radians from one to the next", found.Turn)
+	} else {
+		says += ", and no base explains all of their frequencies"
+	}
 	switch {
 	case found.Turning:
 		says += fmt.Sprintf("; %d rows before them turn by angles of their own", found.Prefix)
