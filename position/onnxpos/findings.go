@@ -102,7 +102,7 @@ func (f *finder) unreadMeetings() {
 func (f *finder) bound() {
 	switch end := f.m.end(); {
 	case f.m.larger != nil:
-		f.Add(ruleLengthBound, fmt.Sprintf("the graph runs with %s and with none of 2, 3 or 4 times the size, though that is free: %v", f.m.graph.Tried(), f.m.larger.Err),
+		f.Add(ruleLengthBound, fmt.Sprintf("the graph runs with %s and with none of %s times the size, though that is free: %v", f.m.graph.Tried(), f.m.times, f.m.larger.Err),
 			"it was traced with constants of one size: export it again for the wanted one", fault.At(f.m.larger.Node))
 	case end.Step > 1:
 		f.Add(ruleLengthStep, fmt.Sprintf("the graph runs at %d tokens and at %d, and at no length between: %v", end.Runs, end.Runs+end.Step, end.Failure.Err),
@@ -138,6 +138,14 @@ func (m *Model) end() probe.End {
 // positions it counts beside those of its input: tokens that it puts before them itself, or behind.
 func (m *Model) End() (longest, beside int) {
 	end := m.end()
+	if m.larger != nil {
+		for i, s := range m.sites {
+			if n := m.Counted(i); s.Encoding().Bounds() && n > 0 && (longest == 0 || n < longest) {
+				longest = n
+			}
+		}
+		return longest, 0
+	}
 	if end.Step != 1 {
 		return m.pictured(), 0
 	}

@@ -35,7 +35,8 @@ type Model struct {
 	weighedIn  *eval.Scope
 	unread     []axes.Meeting // where data meet numbers that no mechanism has read
 	gaveUp     string         // what was given up, since the graph is too large; "": nothing
-	larger     *eval.Failure  // what fails with larger pictures, of a graph without an end of its encodings; nil: nothing
+	larger     *eval.Failure  // what fails with larger pictures, as far as its encodings go; nil: nothing
+	times      string         // so many times larger
 }
 
 // giveUp leaves nothing of what was found but that it is not known.

@@ -39,12 +39,12 @@ func (m *Model) Sizes() (only [2]int, frames, multiple int) {
 	return only, frames, 0
 }
 
-// findOneSize looks whether larger inputs run where no encoding ends.
+// findOneSize looks whether larger inputs run, as far as no encoding ends.
 func (m *Model) findOneSize() {
 	if !slices.ContainsFunc(m.sites, func(s site.Site) bool {
-		return s.Encoding().Capacity > 0 || s.Encoding().Beyond != report.BeyondContinues
+		return s.Encoding().Capacity == 0 && s.Encoding().Beyond != report.BeyondContinues
 	}) {
-		m.larger = m.graph.OneSize()
+		m.larger, m.times = m.graph.OneSize(m.graph.Room(m.sites))
 	}
 }
 

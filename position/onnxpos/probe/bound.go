@@ -335,17 +335,18 @@ func (p *Probe) Further(s *eval.Scope, name string, length int) *eval.Value {
 // of them.
 var timesLarger = []int{2, 3, 4}
 
-// OneSize is what fails first in pictures and recordings that are larger, of a graph that runs with none of them: weights behind patches may be
-// for as many as were exported. nil where one runs, the size is not free, or a text is beside.
-func (p *Probe) OneSize() *eval.Failure {
+// OneSize is what fails first in pictures and recordings that are larger, by as many times as its encodings have room for, of a graph that runs
+// with none of them: weights behind patches may be for as many as were exported. It is nil where one runs, the size is not free, a text is beside,
+// or there is no room; tried says how many times larger they were.
+func (p *Probe) OneSize(room int) (first *eval.Failure, tried string) {
 	fixed := p.FixedSides() // ones where there is no picture
 	recording := p.ImageInput() == nil && p.Recording() != nil && p.TokenMatrix() == nil && onlyLength(p.Recording())
 	picture := p.TokenInput() == nil && (fixed[0] == 0 || fixed[1] == 0)
 	if !recording && !picture || len(p.Eval.Failures) > 0 {
-		return nil
+		return nil, ""
 	}
-	var first *eval.Failure
-	for _, times := range timesLarger {
+	var names []string
+	for _, times := range timesLarger[:min(max(room-1, 0), len(timesLarger))] {
 		larger := p.Sizes
 		if recording {
 			larger.Length *= times
@@ -359,13 +360,14 @@ func (p *Probe) OneSize() *eval.Failure {
 		}
 		e := p.Failing(larger, func(eval.Failure) bool { return true })
 		if len(e.Failures) == 0 {
-			return nil
+			return nil, ""
 		}
 		if first == nil {
 			first = &e.Failures[0]
 		}
+		names = append(names, fmt.Sprint(times))
 	}
-	return first
+	return first, strings.Join(names, " or ")
 }
 
 // onlyLength reports whether a recording leaves one axis behind the batch to the caller: another one may be its channels.

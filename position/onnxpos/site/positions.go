@@ -1,6 +1,7 @@
 package site
 
 import (
+	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -24,6 +25,23 @@ func (g *Graph) FindApart(sites []Site) {
 			s.SetApart()
 		}
 	}
+}
+
+// Room is by how many times the data may be longer before an encoding ends, as far as that is told; 0 where it is not, as of places of
+// pictures.
+func (g *Graph) Room(sites []Site) int {
+	room := math.MaxInt
+	for _, s := range sites {
+		e, now := s.Encoding(), g.positionsIn(s, g.Eval)
+		switch {
+		case e.Capacity == 0, e.Apart:
+		case now == 0, g.ImageInput() != nil:
+			return 0
+		default:
+			room = min(room, e.Capacity/now)
+		}
+	}
+	return room
 }
 
 // positionsIn is how many positions of the data a site's encoding meets in an evaluation, 0 where that is not known.
