@@ -39,7 +39,7 @@ func (c *comparison) tables() {
 			c.add(k)
 		case !p.before.Encoding().Scheme.Equal(p.after.Encoding().Scheme):
 			c.alike = true
-			c.add(report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s became %s, which gives all distances of the new file's inputs the same bucket", position.ID(p.index), p.before.Encoding().Scheme, p.after.Encoding().Scheme)})
+			c.add(report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s counts all distances of the new file's inputs as before", position.ID(p.index), p.before.Encoding().Scheme)})
 		default:
 			c.add(report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s in both files, without a table", position.ID(p.index), p.before.Encoding().Scheme)})
 		}

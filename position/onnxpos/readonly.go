@@ -10,16 +10,13 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
-	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
-	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// readOnlySite is an encoding that was found where data meet numbers that vary along
-// their positions, in a form that is read and not written.
+// readOnlySite is an encoding that was found where data meet numbers that vary along their positions, in a form that is read and not written.
 type readOnlySite struct {
 	site.Other
 	node string
@@ -91,8 +88,7 @@ func (c *explained) has(x axes.Meeting) bool {
 	})
 }
 
-// findReadOnly makes sites of meetings that no other mechanism has explained, of those
-// whose numbers say what they are, and keeps the others.
+// findReadOnly makes sites of meetings that no other mechanism has explained, of those whose numbers say what they are, and keeps the others.
 func findReadOnly(m *Model, d *detector) []site.Site {
 	claimed := m.claimed(d)
 	var found []*readOnlySite
@@ -271,21 +267,9 @@ func (m *Model) goesOn(x axes.Meeting, now *eval.Value) bool {
 // readOnlyRotation is the rotary encoding of rotations kept as matrices.
 func (m *Model) readOnlyRotation(x axes.Meeting, t rotary.PairTurns) *readOnlySite {
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: x.Node.Title()}}}
-	found, ok := fit.RotaryCache(t.Cos, t.Sin, rows.Precision(x.Scope.Value(x.Known).Type))
-	r := schemes.Rotary{Dim: 2 * t.Cos.Cols(), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
-	if ok {
-		r = found.Rotary
-		r.Scaling = r.Scaling.WithAttentionFactor(r.Scaling.AttentionFactor)
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "matrices turn by " + r.String(), Residual: site.Residual(found.Residual)})
-	}
-	r.Layout = t.Layout
-	if k := len(x.Scope.Value(x.Known).Shape); k > 0 && x.Scope.Value(x.Known).Shape[k-1] == 2 && len(x.Node.Inputs) == 2 {
-		if layout, ok := rotary.PairLayout(x.Scope, x.Node, x.Input, 1-x.Input); ok {
-			r.Layout = layout
-		}
-	}
-	if r.HeadDim == 0 {
-		r.HeadDim = r.Dim
+	r, residual := t.Scheme(x)
+	if residual != nil {
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "matrices turn by " + r.String(), Residual: residual})
 	}
 	e.Scheme = r
 	for _, src := range trace.Sources(x.Scope, x.Known) {

@@ -64,9 +64,13 @@ func Vectors(graph *site.Graph, x axes.Meeting) (other schemes.Other, ok bool) {
 	if len(x.Covers) != 2 {
 		return other, false
 	}
+	now := x.Scope.Value(x.Known)
 	for _, length := range slices.Backward(Lengths) {
+		if n := now.Shape[x.Covers[0]]; now.Len()/(n*n) > maxPairElements/(length*length) && length > n {
+			break
+		}
 		v := graph.Longer(x.Scope, x.Known, length)
-		if v == nil || !v.Known() || v.Floats == nil || v.Len() > maxPairElements {
+		if v == nil || !v.Known() || v.Floats == nil || len(v.Shape) != len(now.Shape) {
 			break
 		}
 		graph.SpendElements(v.Len())

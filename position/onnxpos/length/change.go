@@ -319,7 +319,7 @@ func (c *Change) forget() {
 // inputs are probing inputs of the new size: of a picture, a recording, a fixed length, or of keys and values that a call writes into.
 func (c *Change) inputs() map[string]*eval.Value {
 	fixed, caches := c.Graph.FixedLength(), c.Graph.CachesOf(c.old)
-	picture, recording := c.Graph.ImageInput(), c.Graph.Recording()
+	picture, recording, sequence := c.Graph.ImageInput(), c.Graph.Recording(), c.Graph.TokenInput()
 	return c.inputsWith(func(in *onnx.ValueInfo) {
 		switch {
 		case c.Image != [2]int{}:
@@ -333,7 +333,7 @@ func (c *Change) inputs() map[string]*eval.Value {
 		case c.New == 0: // of which free axes alone become numbers
 		case fixed > 0:
 			for i, d := range in.Dims {
-				if int(d.Value) == fixed && isSequenceAxis(in, i) {
+				if int(d.Value) == fixed && (isSequenceAxis(in, i) || sequence != nil && in.Name == sequence.Name && i == c.Graph.SequenceAxis(sequence)) {
 					in.Dims[i].Value = int64(c.New)
 				}
 			}

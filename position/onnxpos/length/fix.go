@@ -61,7 +61,7 @@ func (c *Change) Fix(axes []position.Axis) (tokens int, err error) {
 	}
 	fixed, free := c.fixedInputs(sizes)
 	if in := c.Graph.TokenMatrix(); in != nil {
-		tokens = int(max(fixed[in.Name].Dims[min(1, len(in.Dims)-1)].Value, 0))
+		tokens = int(max(fixed[in.Name].Dims[c.Graph.SequenceAxis(in)].Value, 0))
 	}
 	if len(free) > maxFree {
 		return 0, &position.Refusal{Why: fmt.Sprintf("%d axes of inputs would stay free", len(free)), Instead: "name more of them"}

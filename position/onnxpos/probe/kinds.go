@@ -55,8 +55,9 @@ func (p *Probe) kinds() *inputs {
 		k.image = nil // keys or values of those before the one token
 	}
 	if *k == (inputs{}) {
-		if i := slices.IndexFunc(Given(p.File), p.isList); i >= 0 {
-			k.tokens = Given(p.File)[i]
+		lists := slices.DeleteFunc(slices.Clone(Given(p.File)), func(in *onnx.ValueInfo) bool { return !p.isList(in) })
+		if i := slices.IndexFunc(lists, func(in *onnx.ValueInfo) bool { return len(lists) == 1 || namesTokens(in.Name) }); i >= 0 { // of several, users and items of a batch perhaps
+			k.tokens = lists[i]
 		}
 	}
 	return k
@@ -182,22 +183,27 @@ func (p *Probe) FixedLength() int {
 	return p.fixed.length
 }
 
+// SequenceAxis is the axis of an input that runs over tokens, or frames, where it is one of sequences.
+func (p *Probe) SequenceAxis(in *onnx.ValueInfo) int {
+	switch {
+	case len(in.Dims) == 1:
+		return 0
+	case in.Name == p.tokensLast:
+		return 2
+	case in.Dims[0].Value > 1 && namesBatch(in.Dims[1]):
+		return 0
+	case in.Dims[0].Value > 1 && in.Dims[1].Value == 1 && !slices.ContainsFunc(p.cached(), func(c *onnx.ValueInfo) bool { return c.Dims[0].Value == in.Dims[0].Value }):
+		return 0 // sequence first, and no batch of single tokens
+	}
+	return 1
+}
+
 // lengthOf is the sequence length that an input fixes, 0 when free.
 func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 	if in == nil || p.convolved(in.Name) {
 		return 0
 	}
-	axis := 1
-	switch {
-	case len(in.Dims) == 1:
-		axis = 0
-	case in.Name == p.tokensLast:
-		axis = 2
-	case in.Dims[0].Value > 1 && namesBatch(in.Dims[1]):
-		axis = 0
-	case in.Dims[0].Value > 1 && in.Dims[1].Value == 1 && !slices.ContainsFunc(p.cached(), func(c *onnx.ValueInfo) bool { return c.Dims[0].Value == in.Dims[0].Value }):
-		axis = 0 // sequence first, and no batch of single tokens
-	}
+	axis := p.SequenceAxis(in)
 	if len(in.Dims) == 3 && in.Dims[2].Value < 0 {
 		return 0 // features first: the axis that is free runs over positions
 	}

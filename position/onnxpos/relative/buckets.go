@@ -85,7 +85,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 			by, whole := distances(index.Ints, queries, keys, ahead)
 			if !whole {
 				places := 0
-				if ahead == 0 && queries == keys {
+				if ahead == 0 && queries == keys && m.graph.ImageInput() != nil {
 					by, places = first(index.Ints, keys)
 				}
 				if places <= keys/2 {
@@ -117,6 +117,9 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	site.Detected = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 		Where: []report.Where{m.graph.Where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: "a bias by bucket of relative distance: " + p.says}}}
+	if site.beside {
+		site.Detected.Evidence = append(site.Detected.Evidence, report.Evidence{Kind: "structure", Says: "it was read off the text's places; those of a picture behind them are counted anew"})
+	}
 	if p.Gather != nil {
 		site.bounded(p.Scope.Value(key))
 	}
@@ -264,10 +267,15 @@ func (b *Buckets) element(bucket, head int) int64 {
 	return int64(bucket)*b.table.Dims[1] + int64(head)
 }
 
+// besides is the refusal to change what other places have as well.
+func (b *Buckets) besides() error {
+	return &position.Refusal{Why: "the same scores have a bias between a picture's places, counted anew behind the text's, which is not read", Instead: "export the model again with the wanted configuration"}
+}
+
 // Neutralize makes the bias that buckets select nothing.
 func (b *Buckets) Neutralize() error {
 	if b.beside {
-		return &position.Refusal{Why: "the same scores have a bias between other places than the text's, which would stay", Instead: "without --replace the bias comes on top"}
+		return b.besides()
 	}
 	for _, t := range append([]*Buckets{b}, b.twins...) {
 		if err := b.m.Replace(t.table, t.table.Dims, patch.Zeros(t.table.Type.Size(t.table.Len())), "zeros: the buckets add nothing"); err != nil {

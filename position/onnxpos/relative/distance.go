@@ -136,7 +136,7 @@ func (m *Search) Vectors() site.Site {
 		image.meetings = append(image.meetings, x)
 	}
 	for _, x := range m.contracted {
-		if len(x.Covers) != 2 {
+		if len(x.Covers) != 2 || m.behindWeights(x) {
 			continue
 		}
 		p := m.gathered(x.Scope, x.Known)

@@ -60,6 +60,9 @@ func (b *Buckets) BucketRow(bucket int) ([]float64, error) {
 // Bake makes the graph look buckets up by distance in a list that ends: at a distance
 // that inputs of so many positions do not have, the model fails to run.
 func (b *Buckets) Bake(positions int) error {
+	if b.beside {
+		return b.besides()
+	}
 	if b.rounded {
 		return &position.Refusal{Why: "the graph computes its buckets in 16 bits, where some distances fall into a neighbour of the bucket that the formula gives: a list of the formula's would change outputs",
 			Instead: "bake the model of 32 bits, and convert that"}

@@ -6,6 +6,8 @@
 package relative
 
 import (
+	"slices"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -44,6 +46,15 @@ func (m *Search) Explained(visit func(s *eval.Scope, n *onnx.Node, names ...stri
 	for _, p := range m.weighed {
 		visit(p.Scope, p.Node)
 	}
+}
+
+// behindWeights reports whether what meets the data is made of sines of distances that were multiplied with weights, which are told as such.
+func (m *Search) behindWeights(x axes.Meeting) bool {
+	weighed := func(n *onnx.Node) bool {
+		return slices.ContainsFunc(m.weighed, func(p trace.Place) bool { return p.Node == n })
+	}
+	from, _ := x.Scope.Find(x.Known)
+	return from != nil && (weighed(from) || m.graph.Behind(from, weighed) != nil)
 }
 
 // Contracted takes a place where data are multiplied with numbers that vary along their

@@ -1,12 +1,17 @@
 package rotary
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // PairTurns is a rotation kept as matrices: cosines and sines of pairs, a row a
@@ -81,4 +86,22 @@ func turningRows(positions, pairs int, at func(p, i int) (cos, sin float64, ok b
 		}
 	}
 	return cos, sin, positions > 1 && pairs > 0
+}
+
+// Scheme is the rotation by the formula that explains it, with the residual of the fit, or a custom one; x is where its matrices meet the data.
+func (t PairTurns) Scheme(x axes.Meeting) (r schemes.Rotary, residual *report.Number) {
+	known := x.Scope.Value(x.Known)
+	r = schemes.Rotary{Dim: 2 * t.Cos.Cols(), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+	if found, ok := fit.RotaryCache(t.Cos, t.Sin, rows.Precision(known.Type)); ok {
+		r, residual = found.Rotary, site.Residual(found.Residual)
+		r.Scaling = r.Scaling.WithAttentionFactor(r.Scaling.AttentionFactor)
+	}
+	r.Layout = t.Layout
+	if k := len(known.Shape); k > 0 && known.Shape[k-1] == 2 && len(x.Node.Inputs) == 2 {
+		if layout, ok := PairLayout(x.Scope, x.Node, x.Input, 1-x.Input); ok {
+			r.Layout = layout
+		}
+	}
+	r.HeadDim = cmp.Or(r.HeadDim, r.Dim)
+	return r, residual
 }

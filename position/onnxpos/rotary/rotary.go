@@ -64,7 +64,7 @@ func (m *Search) Find() []site.Site {
 			continue
 		}
 		i := slices.IndexFunc(byKey[key], func(s *Site) bool {
-			return sameHead(s.headDim(), r.headDim, r.rotaryDim())
+			return s.heads == r.headDim || s.heads == 0 || r.headDim == 0 || r.projected || s.projected()
 		})
 		if i < 0 {
 			site := &Site{m: m.graph, found: m}
@@ -72,8 +72,11 @@ func (m *Search) Find() []site.Site {
 			byKey[key] = append(byKey[key], site)
 			i = len(byKey[key]) - 1
 		}
-		byKey[key][i].uses = append(byKey[key][i].uses, r)
-		byKey[key][i].heads = max(byKey[key][i].heads, r.headDim)
+		site := byKey[key][i]
+		if site.heads == 0 || site.projected() && r.headDim > 0 {
+			site.heads = max(r.headDim, 0)
+		}
+		site.uses = append(site.uses, r)
 	}
 	for _, r := range all {
 		r.describe()
@@ -86,23 +89,9 @@ func (m *Search) Find() []site.Site {
 	return sites
 }
 
-// sameHead reports whether two head sizes may be of one encoding: one is not known, or is that of what turns, beside which the rest of
-// the head may be put where it is not seen.
-func sameHead(a, b, rotary int) bool {
-	least := min(a, b)
-	return a == b || least == 0 || least == rotary
-}
-
-// rotaryDim is how many elements a rotation turns; 0 where its cosines are not known.
-func (u *rotation) rotaryDim() int {
-	k := len(u.cosValue.Shape)
-	switch {
-	case k == 0 || u.ahead:
-		return 0
-	case u.packed:
-		return 2 * u.cosValue.Shape[k-1]
-	}
-	return u.cosValue.Shape[k-1]
+// projected reports whether weights stand behind all that a site turns: no head is seen there.
+func (r *Site) projected() bool {
+	return !slices.ContainsFunc(r.uses, func(u *rotation) bool { return !u.projected })
 }
 
 // mergeShifted puts sites together that are one encoding at other positions: queries that begin
@@ -113,11 +102,11 @@ func mergeShifted(all []*Site) (out []*Site) {
 		twin := slices.IndexFunc(out, func(o *Site) bool {
 			r.m.SpendElements(r.scheme.Pairs())
 			if len(r.caches) > 0 || len(o.caches) > 0 {
-				baked := r.Detected.Form == report.FormBaked && o.Detected.Form == report.FormBaked && sameRotation(o.scheme, r.scheme)
+				baked := r.Detected.Form == report.FormBaked && o.Detected.Form == report.FormBaked && sameRotation(o, r)
 				alike := r.unexplained() && o.unexplained() && reflect.DeepEqual(o.scheme, r.scheme) && o.Detected.Rows == r.Detected.Rows
 				return len(r.caches) > 0 && len(o.caches) > 0 && (baked || alike)
 			}
-			return sameRotation(o.scheme, r.scheme) || r.unexplained() && reflect.DeepEqual(o.scheme, r.scheme) ||
+			return sameRotation(o, r) || r.unexplained() && reflect.DeepEqual(o.scheme, r.scheme) ||
 				r.part && o.part && slices.Equal(r.scheme.Grid, o.scheme.Grid) && r.heads == o.heads && r.scheme.Dim+o.scheme.Dim <= r.heads
 		})
 		if twin < 0 {
@@ -139,14 +128,15 @@ func (r *Site) unexplained() bool {
 	return r.scheme.Base == 0 && len(r.scheme.Scaling.Frequencies) == 0 && r.scheme.Scaling.LongFactor == nil
 }
 
-// sameRotation reports whether two schemes turn alike, but for the rounding of frequencies that
-// were measured.
-func sameRotation(a, b schemes.Rotary) bool {
+// sameRotation reports whether two sites turn alike, but for the rounding of frequencies that
+// were measured, and for the size of heads where one does not see them.
+func sameRotation(o, r *Site) bool {
+	a, b := o.scheme, r.scheme
 	if !sameFrequencies(a.InverseFrequencies(), b.InverseFrequencies()) {
 		return false
 	}
 	a.Scaling.Frequencies, b.Scaling.Frequencies = nil, nil
-	if sameHead(a.HeadDim, b.HeadDim, a.Dim) {
+	if o.heads == 0 || r.heads == 0 {
 		a.HeadDim = b.HeadDim
 	}
 	return reflect.DeepEqual(a, b)
@@ -780,7 +770,11 @@ func (r *Site) inWindows() bool {
 	if scope == nil || in == nil || len(in.Dims) == 1 {
 		return false
 	}
-	batch := int(in.Dims[0].Value)
+	sequences := 0
+	if r.m.SequenceAxis(in) == 0 {
+		sequences = 1
+	}
+	batch := int(in.Dims[sequences].Value)
 	if batch < 1 {
 		batch = r.m.Sizes.Batch
 	}

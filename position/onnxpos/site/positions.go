@@ -7,8 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
-// FindApart tells which encodings are of an axis that keeps its size in a longer input, beside others that do not; of an input of one length,
-// which are of fewer positions than it has.
+// FindApart tells which encodings are of an axis that keeps its size in a longer input, beside others that do not.
 func (g *Graph) FindApart(sites []Site) {
 	bound := slices.DeleteFunc(slices.Clone(sites), func(s Site) bool { return !s.Encoding().Bounds() })
 	if len(bound) < 2 {
@@ -16,10 +15,6 @@ func (g *Graph) FindApart(sites []Site) {
 	}
 	keeps := func(s Site) bool { was := g.positionsIn(s, g.Eval); return was > 0 && was == g.positionsLonger(s) }
 	follows := func(s Site) bool { return g.positionsLonger(s) > g.positionsIn(s, g.Eval) }
-	if fixed := g.FixedLength(); fixed > 0 {
-		follows = func(s Site) bool { return g.positionsIn(s, g.Eval) >= fixed }
-		keeps = func(s Site) bool { return g.positionsIn(s, g.Eval) > 0 && !follows(s) }
-	}
 	for _, s := range bound {
 		if keeps(s) && slices.ContainsFunc(bound, follows) {
 			s.SetApart()
