@@ -526,3 +526,19 @@ func TestRestOfAHeadUnseen(t *testing.T) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }
+
+// TestHalvesOfACache: where one half of a pair turns by the sines of a cache and the other one by their negation, it is one rotation.
+func TestHalvesOfACache(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		freeText(m, 8)
+		angle := func(i int) float64 { return float64(i/4) * math.Pow(10000, -float64(i%4)/4) }
+		m.Initializers = append(m.Initializers, noise("Q", 8, 8), integers("0", 0), integers("4", 4), integers("8", 8), integers("2", 2),
+			floats("all cos", []int64{20, 4}, func(i int) float64 { return math.Cos(angle(i)) }), floats("all sin", []int64{20, 4}, func(i int) float64 { return math.Sin(angle(i)) }))
+		m.Nodes = append(m.Nodes, node("Gather", "cos", "all cos", "p"), node("Gather", "sin", "all sin", "p"), node("Neg", "nis", "sin"), node("MatMul", "q", "te", "Q"), node("Slice", "a", "q", "0", "4", "2"), node("Slice", "b", "q", "4", "8", "2"),
+			node("Mul", "ac", "a", "cos"), node("Mul", "bs", "b", "sin"), node("Add", "first", "ac", "bs"), node("Mul", "as", "a", "nis"), node("Mul", "bc", "b", "cos"), node("Add", "second", "as", "bc"),
+			withInts(node("Concat", "turned", "first", "second"), "axis", int64(-1)), withInts(node("Transpose", "kt", "turned"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "turned", "kt"), withInts(node("Softmax", "w", "scores"), "axis", int64(-1)), node("MatMul", "h0", "w", "te"))
+	})
+	if got, want := found(m), "RoPE base 10000, rotary dim 8, half ×20"; got != want {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}

@@ -85,6 +85,24 @@ func TestReadOnly(t *testing.T) {
 				node("MatMul", "R1", "waves", "R"), einsum("p1", "bqd,qkd->bqk", "q", "R1"), node("MatMul", "R2", "waves", "R"), einsum("p2", "bqd,qkd->bqk", "q", "R2"))
 			attend(m, "q", "q", node("Add", "b1", "s", "p1"), node("Add", "b", "b1", "p2"))
 		}, "relative-sinusoid, dim 16, base 10000", 0},
+		{"the same, of one length", func(m *onnx.NewModel) {
+			start(m, 6, 4)
+			pairwise(m)
+			m.Initializers = append(m.Initializers, noise("R", 16, 4), integers("last", 2), floats("f", []int64{8}, func(i int) float64 { return math.Pow(10000, -float64(i)/8) }))
+			m.Nodes = append(m.Nodes, withInts(node("Cast", "x", "apart"), "to", int64(onnx.Float)), node("Unsqueeze", "x3", "x", "last"), node("Mul", "angles", "x3", "f"),
+				node("Sin", "sin", "angles"), node("Cos", "cos", "angles"), withInts(node("Concat", "waves", "sin", "cos"), "axis", int64(-1)), node("MatMul", "R1", "waves", "R"), einsum("p1", "bqd,qkd->bqk", "q", "R1"))
+			attend(m, "q", "q", node("Add", "b", "s", "p1"))
+		}, "relative-sinusoid, dim 16, base 10000", 0},
+		{"vectors of pairs that queries and values share, in products for each query", func(m *onnx.NewModel) {
+			start(m, 6, 4)
+			m.Inputs[0].Dims[1], m.Outputs[0].Dims[1] = -1, -1
+			pairwise(m)
+			m.Initializers = append(m.Initializers, floats("pairs", []int64{12, 12, 4}, func(i int) float64 { return math.Sin(float64(7*min(max(i/48-i/4%12, -2), 2) + 3*(i%4))) }), integers("lead", 0, 1), integers("count", 1))
+			m.Nodes = append(m.Nodes, node("Unsqueeze", "end", "n", "zero"), node("Slice", "some", "pairs", "zero", "end", "zero"), node("Slice", "v", "some", "zero", "end", "one"),
+				withInts(node("Transpose", "vt", "v"), "perm", []int64{0, 2, 1}), withInts(node("Transpose", "each", "q"), "perm", []int64{1, 0, 2}), node("MatMul", "byquery", "each", "vt"), withInts(node("Transpose", "pair", "byquery"), "perm", []int64{1, 0, 2}),
+				withInts(node("Transpose", "kt", "q"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "q", "kt"), node("Add", "b", "s", "pair"), withInts(node("Softmax", "w", "b"), "axis", int64(-1)), node("MatMul", "context", "w", "te"),
+				withInts(node("Transpose", "weights", "w"), "perm", []int64{1, 0, 2}), node("MatMul", "placed", "weights", "v"), withInts(node("Transpose", "more", "placed"), "perm", []int64{1, 0, 2}), node("Add", "h", "context", "more"))
+		}, "relative-table, rows 5, dim 4, max distance 2", 0},
 		{"a bias of scores that go into no Softmax", func(m *onnx.NewModel) {
 			start(m, 6, 4)
 			m.Initializers = append(m.Initializers, floats("bias", []int64{1, 6, 6}, func(i int) float64 { return -0.5 * math.Abs(float64(i/6-i%6)) }))
