@@ -2,6 +2,7 @@ package onnxpos
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -149,6 +150,27 @@ func TestStepAcross(t *testing.T) {
 	}
 }
 
+// TestStateBesideKeys: beside keys of any number of tokens, a state that has as many columns as the table has rows holds no tokens.
+func TestStateBesideKeys(t *testing.T) {
+	change := func(m *onnx.NewModel) {
+		step(m, 1, 1, -1, node("Identity", "at", "cache_position"))
+		m.Inputs = append(m.Inputs, onnx.NewValue{Name: "cache_position", Type: onnx.Int64, Dims: []int64{1}}, onnx.NewValue{Name: "past.conv", Type: onnx.Float, Dims: []int64{1, 16, 2}})
+		m.Outputs = append(m.Outputs, onnx.NewValue{Name: "present.conv", Type: onnx.Float, Dims: []int64{1, 16, 2}})
+		m.Nodes = append(m.Nodes, node("Neg", "present.conv", "past.conv"))
+	}
+	m := built(t, change)
+	if got := found(m); got != "position table of 16 rows of 4 ×16" {
+		t.Fatal(got)
+	}
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 24}); err != nil {
+		t.Fatal(err)
+	}
+	g := result(t, m, saved(t, change)).graph.File.Graph
+	if dims := g.Inputs[len(g.Inputs)-1].Dims; dims[1].Value != 16 {
+		t.Errorf("the state's sizes are %v", dims)
+	}
+}
+
 // TestCacheOfLayers: keys of all layers in one cache of fixed size, out of which each is cut by all of its sizes, and into which a call writes at a place that is
 // compared with the first one before.
 func TestCacheOfLayers(t *testing.T) {
@@ -158,12 +180,17 @@ func TestCacheOfLayers(t *testing.T) {
 		m.Inputs[1].Dims = []int64{1, 1, 16, 2, 2}
 		m.Inputs = append(m.Inputs, onnx.NewValue{Name: "cache_position", Type: onnx.Int64, Dims: []int64{1}})
 		m.Initializers = append(m.Initializers, floats("nothing", nil, func(int) float64 { return 0 }), integers("zeroth", 0), integers("starts", 0, 0, 0, 0, 0), integers("ends", 1, 1, 16, 2, 2), integers("axes", 0, 1, 2, 3, 4), integers("lead", 0),
-			integers("pair", 1, 1, 2), integers("layer shape", 1, 16, 2, 2))
+			integers("pair", 1, 1, 2), integers("layer shape", 1, 16, 2, 2), integers("other ends", 1, 1, 16, 2, 2))
+		m.Outputs = append(m.Outputs, onnx.NewValue{Name: "kept", Type: onnx.Float, Dims: []int64{1, 1, 16, 2, 2}})
+		m.Nodes = append(m.Nodes, node("Slice", "kept", "past", "starts", "other ends", "axes"))
 		i := slices.IndexFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Outputs[0] == "keys" })
 		m.Nodes = slices.Replace(m.Nodes, i, i+1, node("Slice", "cut", "past", "starts", "ends", "axes"), node("Reshape", "layer", "cut", "layer shape"), withInts(node("Concat", "where", "zeroth", "at"), "axis", int64(0)), node("Reshape", "index", "where", "pair"),
 			node("ScatterND", "written", "layer", "index", "apart"), withInts(node("Transpose", "keys", "written"), "perm", []int64{0, 2, 1, 3}))
 	})
 	if got := found(m); got != "position table of 16 rows of 4 ×16" {
 		t.Error(got, m.Sites()[0].Encoding().Evidence)
+	}
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 24}); err == nil || !strings.Contains(err.Error(), "come in with") {
+		t.Errorf("keys that come out with 16 places: %v", err)
 	}
 }

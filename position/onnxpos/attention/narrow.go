@@ -11,13 +11,17 @@ import (
 
 // narrow gives a fused attention a window: by its own attribute where it has one, else as a bias.
 func (b *sharedBias) narrow(s *eval.Scope, n *onnx.Node, w schemes.SlidingWindow, causal bool, heads int) error {
+	local := n.Int("local_window_size", -1)
 	if n.Op != "GroupQueryAttention" || w.Sinks > 0 {
+		if n.Op == "GroupQueryAttention" && local > 0 {
+			return &position.Refusal{Why: fmt.Sprintf("%s hides all keys beyond %d positions itself, the first ones too", n.Title(), local), Instead: "leave --sinks out"}
+		}
 		if why := closed(s, n); why != "" {
 			return &position.Refusal{Why: why}
 		}
 		return b.addFused(s, n, b.hiding(w, causal), heads)
 	}
-	if local := n.Int("local_window_size", -1); local <= 0 || local > int64(w.Positions) {
+	if local <= 0 || local > int64(w.Positions) {
 		b.m.Editor.SetInt(n, "local_window_size", int64(w.Positions), fmt.Sprintf("attention within %s", w))
 	}
 	return nil

@@ -414,6 +414,14 @@ func (c *Change) accept(e *eval.Evaluator) error {
 			}
 		}
 	}
+	inputs := c.inputs()
+	for _, in := range probe.Given(c.Graph.File) {
+		if out := c.Graph.ComesOut(in); c.Graph.CachesOf(c.old)[in.Name] > 0 && out != nil {
+			if v := e.Main.Value(out.Name); v.Ranked && !slices.Equal(v.Shape, inputs[in.Name].Shape) {
+				return &position.Refusal{Why: fmt.Sprintf("keys and values would come in with the sizes %v as %q and go out with %v as %q", inputs[in.Name].Shape, report.Printable(in.Name), v.Shape, report.Printable(out.Name)), Instead: "export the model for the wanted length"}
+			}
+		}
+	}
 	before := probe.CutOff(c.Graph.Eval)
 	for _, q := range probe.CutOff(e) {
 		if !slices.Contains(before, q) {

@@ -51,7 +51,7 @@ func (p *Probe) kinds() *inputs {
 			first(&k.features, in)
 		}
 	}
-	if in := k.tokens; in != nil && k.image != nil && in.Dims[1].Value == 1 && !slices.ContainsFunc(k.image.Dims[1:], func(d onnx.Dim) bool { return d.Value == 1 || d.Value == 3 }) {
+	if in := k.tokens; in != nil && k.image != nil && in.Dims[1].Value == 1 && (p.hasTwin(k.image) || !slices.ContainsFunc(k.image.Dims[1:], func(d onnx.Dim) bool { return d.Value == 1 || d.Value == 3 })) {
 		k.image = nil // keys or values of those before the one token
 	}
 	if *k == (inputs{}) {
@@ -61,6 +61,27 @@ func (p *Probe) kinds() *inputs {
 		}
 	}
 	return k
+}
+
+// hasTwin reports whether another input has the same sizes, as values have those of keys.
+func (p *Probe) hasTwin(in *onnx.ValueInfo) bool {
+	return slices.ContainsFunc(Given(p.File), func(other *onnx.ValueInfo) bool {
+		return other.Name != in.Name && other.Type == in.Type && sameSizes(other, in)
+	})
+}
+
+// sameSizes reports whether two values are declared with the same sizes.
+func sameSizes(a, b *onnx.ValueInfo) bool {
+	return slices.EqualFunc(a.Dims, b.Dims, func(a, b onnx.Dim) bool { return a.Value == b.Value })
+}
+
+// ComesOut is the output that has the keys or values of an input, with those of this call: one of the same sizes; nil where there is none.
+func (p *Probe) ComesOut(in *onnx.ValueInfo) *onnx.ValueInfo {
+	i := slices.IndexFunc(p.File.Graph.Outputs, func(out *onnx.ValueInfo) bool { return out.Type == in.Type && sameSizes(out, in) })
+	if i < 0 {
+		return nil
+	}
+	return p.File.Graph.Outputs[i]
 }
 
 // isList reports whether an input is a list of numbers that rows of a table are taken by: tokens of one sequence, or nodes of a graph,

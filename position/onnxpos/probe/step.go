@@ -99,15 +99,21 @@ func (p *Probe) pasts() *map[string]bool {
 // CachesOf are the inputs that hold keys and values of so many tokens, whether there are as many yet or not, and their axis of tokens: the
 // one of that size, beside the first. A call writes its own among them (static caches); masks over them are as long.
 func (p *Probe) CachesOf(length int) map[string]int {
+	free := func(in *onnx.ValueInfo) bool { // an axis that runs over tokens
+		return slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 })
+	}
 	of := func(in *onnx.ValueInfo) int {
 		is := func(d onnx.Dim) bool { return int(d.Value) == length }
 		axis := 1 + slices.IndexFunc(in.Dims[1:], is)
-		if axis == 0 || slices.ContainsFunc(in.Dims[axis+1:], is) || slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) { // the free one runs over tokens
+		if axis == 0 || slices.ContainsFunc(in.Dims[axis+1:], is) || free(in) {
 			return 0
 		}
 		return axis
 	}
 	out := map[string]int{}
+	if slices.ContainsFunc(p.cached(), free) {
+		return out // beside keys of any number of tokens, others hold none: the state of a convolution
+	}
 	for _, in := range p.cached() {
 		if axis := of(in); axis > 0 {
 			out[in.Name] = axis
