@@ -542,3 +542,27 @@ func TestHalvesOfACache(t *testing.T) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }
+
+// TestHeadsOfLayersApart: layers that turn as many elements by the same frequencies, one of its whole heads and the other of a part, are two rotations.
+func TestHeadsOfLayersApart(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		type dims = []int64
+		text(m, 6, 8)
+		angle := func(i int) float64 { return float64(i/4) * math.Pow(10000, -float64(i%2)/2) }
+		m.Initializers = append(m.Initializers, noise("few", 8, 4), integers("0", 0), integers("half", 2), integers("4", 4), integers("8", 8), integers("2", 2),
+			floats("cos", dims{6, 4}, func(i int) float64 { return math.Cos(angle(i)) }), floats("sin", dims{6, 4}, func(i int) float64 { return math.Sin(angle(i)) }))
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("MatMul", "q", "te", "W"), node("Slice", "x", "q", "0", "4", "2"), node("Slice", "rest", "q", "4", "8", "2"), node("MatMul", "y", "te", "few")}
+		for _, of := range []string{"x", "y"} {
+			m.Nodes = append(m.Nodes, node("Slice", of+"a", of, "0", "half", "2"), node("Slice", of+"b", of, "half", "4", "2"), node("Neg", of+"minus", of+"b"), withInts(node("Concat", of+"other", of+"minus", of+"a"), "axis", int64(-1)),
+				node("Mul", of+"kept", of, "cos"), node("Mul", of+"swung", of+"other", "sin"), node("Add", of+"turned", of+"kept", of+"swung"))
+		}
+		m.Nodes = append(m.Nodes, withInts(node("Concat", "whole", "xturned", "rest"), "axis", int64(-1)))
+		for _, of := range []string{"whole", "yturned"} {
+			m.Nodes = append(m.Nodes, withInts(node("Transpose", of+"t", of), "perm", dims{0, 2, 1}), node("MatMul", of+"s", of, of+"t"), withInts(node("Softmax", of+"w", of+"s"), "axis", int64(-1)), node("MatMul", of+"h", of+"w", "te"))
+		}
+		m.Nodes = append(m.Nodes, node("Add", "h", "wholeh", "yturnedh"))
+	})
+	if got, want := found(m), "RoPE base 10000, rotary dim 4 of 8, half ×6; RoPE base 10000, rotary dim 4, half ×6"; got != want {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}

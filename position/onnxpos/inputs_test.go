@@ -224,6 +224,14 @@ func TestTokensWithoutABatch(t *testing.T) {
 		{"of the length that the graph was traced with", list(-1, true), true, 0, 6},
 		{"numbers that take no rows", list(6, false), false, 0, 0},
 		{"a single number", list(1, true), false, 0, 0},
+		{"users of a batch beside items", func(m *onnx.NewModel) {
+			list(6, true)(m)
+			m.Inputs[0].Name = "user"
+			m.Nodes[0].Inputs[1] = "user"
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "item", Type: onnx.Int64, Dims: dims{6}})
+			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "i", Type: onnx.Float, Dims: dims{6, 4}})
+			m.Nodes = append(m.Nodes, node("Gather", "i", "wte", "item"))
+		}, false, 0, 0},
 	} {
 		m := built(t, c.change)
 		in := m.graph.TokenInput()
