@@ -192,7 +192,7 @@ func einsumContent(c *call, out *Value, terms []string, right string, sizes map[
 	for i, l := range letters {
 		shape[i] = sizes[l]
 	}
-	if onnx.Size(shape) > c.most() || !c.keeps(out) || !allKnown(c.in...) || !out.Type.IsFloat() {
+	if onnx.Size(shape) > c.maxMultiplications() || !c.keeps(out) || !allKnown(c.in...) || !out.Type.IsFloat() {
 		return out
 	}
 	walkers := make([]walker, len(terms))
