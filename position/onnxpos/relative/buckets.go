@@ -88,7 +88,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 				if ahead == 0 && queries == keys && m.graph.ImageInput() != nil {
 					by, places = first(index.Ints, keys)
 				}
-				if places <= keys/2 {
+				if places < leastPlaces {
 					return bucketsBy{}
 				}
 			}
@@ -205,6 +205,9 @@ func distances(index []int64, queries, keys, ahead int) (by map[int]int, ok bool
 	}
 	return by, true
 }
+
+// leastPlaces are enough to tell buckets: some of them are for several distances.
+const leastPlaces = 16
 
 // first is distances of as many places ahead as agree, where others behind them are counted anew: those of a text beside a picture's patches.
 func first(index []int64, keys int) (by map[int]int, places int) {
