@@ -133,6 +133,24 @@ func TestOneSize(t *testing.T) {
 	}
 }
 
+// TestOneLengthAheadOfATable: a recording whose weights are for as many samples as were exported runs at that length alone, whatever its table of
+// positions holds, and is not made longer: it would run at the new one alone.
+func TestOneLengthAheadOfATable(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		picture(m)
+		m.Inputs[0].Name, m.Inputs[0].Dims, m.Outputs[0].Dims = "waveform", []int64{1, 1, -1}, []int64{1, 40, 4}
+		m.Initializers = []onnx.NewTensor{noise("filter", 4, 1, 10), noise("pe", 100, 4), noise("W", 4, 4), noise("gain", 1, 1, 400), integers("zero", 0), integers("one", 1), integers("two", 2)}
+		m.Nodes = []onnx.NewNode{node("Mul", "scaled", "waveform", "gain"), withInts(node("Conv", "made", "scaled", "filter"), "strides", []int64{10}), withInts(node("Transpose", "x", "made"), "perm", []int64{0, 2, 1}), node("Shape", "shape", "x"),
+			node("Slice", "n", "shape", "one", "two"), node("Slice", "some", "pe", "zero", "n", "zero"), node("Add", "placed", "x", "some"), node("MatMul", "h", "placed", "W")}
+	})
+	if longest, _ := m.End(); found(m) != "position table of 100 rows of 4 ×100" || longest != 40 {
+		t.Errorf("%s, up to %d", found(m), longest)
+	}
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 150}); err == nil || !strings.Contains(err.Error(), "alone") {
+		t.Errorf("extended: %v", err)
+	}
+}
+
 // TestTablesOfSeveralAxes: tables of which each tells the axes of a grid apart that the other one leaves are one encoding, behind a class token,
 // too, and both are emptied, each with its own rows.
 func TestTablesOfSeveralAxes(t *testing.T) {

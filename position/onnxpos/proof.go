@@ -13,9 +13,8 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// withoutEncoding is what is told of a graph in which no encoding was recognised:
-// that it has none, where the axes of its values prove it, else that this is
-// unknown, naming the node that stands in the way.
+// withoutEncoding is what is told of a graph in which no encoding was recognised: that it has none, where the axes of its values
+// prove it, else that this is unknown, naming the node that stands in the way.
 func (m *Model) withoutEncoding() site.Site {
 	if len(m.graph.Eval.Failures) > 0 {
 		f := m.graph.Eval.Failures[0]
