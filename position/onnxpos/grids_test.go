@@ -505,6 +505,12 @@ func TestSectionsOfFrequencies(t *testing.T) {
 	}
 }
 
+// turnedFour turns the four columns of a value in halves, by "cos" and "sin", into one whose name begins as those between.
+func turnedFour(x, of string) []onnx.NewNode {
+	return []onnx.NewNode{node("Slice", of+"a", x, "0", "half", "2"), node("Slice", of+"b", x, "half", "4", "2"), node("Neg", of+"minus", of+"b"),
+		withInts(node("Concat", of+"other", of+"minus", of+"a"), "axis", int64(-1)), node("Mul", of+"kept", x, "cos"), node("Mul", of+"swung", of+"other", "sin"), node("Add", of+"turned", of+"kept", of+"swung")}
+}
+
 // TestRestOfAHeadUnseen: keys turn as queries do, and beside values that are turned alone the rest of the head is not seen: one rotation of a
 // part of each head.
 func TestRestOfAHeadUnseen(t *testing.T) {
@@ -516,8 +522,8 @@ func TestRestOfAHeadUnseen(t *testing.T) {
 			floats("cos", dims{6, 4}, func(i int) float64 { return math.Cos(angle(i)) }), floats("sin", dims{6, 4}, func(i int) float64 { return math.Sin(angle(i)) }))
 		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("MatMul", "q", "te", "W")}
 		for _, of := range []string{"q", "te"} {
-			m.Nodes = append(m.Nodes, node("Slice", of+"x", of, "0", "4", "2"), node("Slice", of+"rest", of, "4", "8", "2"), node("Slice", of+"a", of+"x", "0", "half", "2"), node("Slice", of+"b", of+"x", "half", "4", "2"), node("Neg", of+"minus", of+"b"),
-				withInts(node("Concat", of+"other", of+"minus", of+"a"), "axis", int64(-1)), node("Mul", of+"kept", of+"x", "cos"), node("Mul", of+"swung", of+"other", "sin"), node("Add", of+"turned", of+"kept", of+"swung"))
+			m.Nodes = append(m.Nodes, node("Slice", of+"x", of, "0", "4", "2"), node("Slice", of+"rest", of, "4", "8", "2"))
+			m.Nodes = append(m.Nodes, turnedFour(of+"x", of)...)
 		}
 		m.Nodes = append(m.Nodes, withInts(node("Concat", "queries", "qturned", "qrest"), "axis", int64(-1)), withInts(node("Transpose", "kt", "queries"), "perm", dims{0, 2, 1}), node("MatMul", "s", "queries", "kt"),
 			withInts(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "values", "teturned", "V"), node("MatMul", "h", "w", "values"))
@@ -553,8 +559,7 @@ func TestHeadsOfLayersApart(t *testing.T) {
 			floats("cos", dims{6, 4}, func(i int) float64 { return math.Cos(angle(i)) }), floats("sin", dims{6, 4}, func(i int) float64 { return math.Sin(angle(i)) }))
 		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("MatMul", "q", "te", "W"), node("Slice", "x", "q", "0", "4", "2"), node("Slice", "rest", "q", "4", "8", "2"), node("MatMul", "y", "te", "few")}
 		for _, of := range []string{"x", "y"} {
-			m.Nodes = append(m.Nodes, node("Slice", of+"a", of, "0", "half", "2"), node("Slice", of+"b", of, "half", "4", "2"), node("Neg", of+"minus", of+"b"), withInts(node("Concat", of+"other", of+"minus", of+"a"), "axis", int64(-1)),
-				node("Mul", of+"kept", of, "cos"), node("Mul", of+"swung", of+"other", "sin"), node("Add", of+"turned", of+"kept", of+"swung"))
+			m.Nodes = append(m.Nodes, turnedFour(of, of)...)
 		}
 		m.Nodes = append(m.Nodes, withInts(node("Concat", "whole", "xturned", "rest"), "axis", int64(-1)))
 		for _, of := range []string{"whole", "yturned"} {

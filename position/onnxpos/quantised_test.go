@@ -153,23 +153,24 @@ func TestQuantisersByName(t *testing.T) {
 
 // TestRowsQuantisedApart: cosines and sines of 8 bits, of which each row has its own scale, are read as those of the formula and not changed.
 func TestRowsQuantisedApart(t *testing.T) {
-	const rows, columns = 20, 8
+	const columns = 8
+	rows, along := 20, int64(0)
 	change := func(m *onnx.NewModel) {
 		freeText(m, columns)
 		m.Initializers = append(m.Initializers, noise("Q", columns, columns), integers("0", 0), integers("4", 4), integers("8", 8), integers("2", 2))
 		for _, of := range []string{"cos", "sin"} {
 			var raw []byte
-			scale := floats(of+" scale", []int64{rows}, func(p int) float64 { return 1 / (100 + float64(p)) })
+			scale := floats(of+" scale", []int64{int64(rows)}, func(p int) float64 { return 1 / (100 + float64(p)) })
 			for i := range rows * columns {
 				angle := float64(i/columns) * math.Pow(10000, -float64(i%4)/4)
 				x := math.Cos(angle)
 				if of == "sin" {
 					x = math.Sin(angle)
 				}
-				raw = append(raw, byte(int8(math.RoundToEven(x*(100+float64(i/columns))))))
+				raw = append(raw, byte(int8(math.RoundToEven(x*(100+float64([]int{i / columns, i % columns}[along]))))))
 			}
-			m.Initializers = append(m.Initializers, scale, onnx.NewTensor{Name: of + " stored", Type: onnx.Int8, Dims: []int64{rows, columns}, Raw: raw})
-			m.Nodes = append(m.Nodes, withInts(node("DequantizeLinear", of+" all", of+" stored", of+" scale"), "axis", int64(0)), node("Gather", of, of+" all", "p"))
+			m.Initializers = append(m.Initializers, scale, onnx.NewTensor{Name: of + " stored", Type: onnx.Int8, Dims: []int64{int64(rows), columns}, Raw: raw})
+			m.Nodes = append(m.Nodes, withInts(node("DequantizeLinear", of+" all", of+" stored", of+" scale"), "axis", along), node("Gather", of, of+" all", "p"))
 		}
 		m.Nodes = append(m.Nodes, node("MatMul", "q", "te", "Q"), node("Slice", "first", "q", "0", "4", "2"), node("Slice", "second", "q", "4", "8", "2"), node("Neg", "minus", "second"),
 			withInts(node("Concat", "other", "minus", "first"), "axis", int64(-1)), node("Mul", "kept", "q", "cos"), node("Mul", "swung", "other", "sin"), node("Add", "turned", "kept", "swung"),
@@ -181,5 +182,9 @@ func TestRowsQuantisedApart(t *testing.T) {
 	}
 	if _, err := position.Extend(m, position.ExtendOptions{Length: 40}); err == nil || !strings.Contains(err.Error(), "quantised apart") {
 		t.Errorf("extended: %v", err)
+	}
+	rows, along = columns, 1 // as many scales as there are rows, and of columns
+	if got := found(built(t, change)); strings.Contains(got, "×8") { // no table of rows
+		t.Errorf("columns quantised apart: %s", got)
 	}
 }

@@ -289,7 +289,7 @@ MORE = [
     Fault("sequence-first", f"{OP}/probe/kinds.go", "	case in.Dims[0].Value > 1 && namesBatch(in.Dims[1]):\n		return 0\n", "", "a graph of twelve tokens is told to take more", (OP,)),
     Fault("whole-reshape", f"{OP}/probe/probe.go", "if columns := have / length; columns > 0", "if columns := have / length; columns > 9999", "a table is not recognised, since the graph is looked at where it does not run", (OP,)),
     Fault("clip-ends", f"{OP}/relative/distance.go", "if probe == nil || !probe.Known() {", "if false {", "vectors that are clipped are told to end the model", (OP,)),
-    Fault("einsum-width", f"{OP}/attention/attention.go", "size *= q[axis]", "size = q[len(q)-1] + 0*axis", "a query is told to be as wide as there are tokens", (OP,)),
+    Fault("einsum-width", f"{OP}/attention/attention.go", "return trace.SummedBy(s, product, product.Input(0))", "return q[len(q)-1]", "a query is told to be as wide as there are tokens", (OP,)),
     Fault("rows-apart", f"{OP}/trace/source.go", "if scale == 0 && n.Int", "if scale != 0 && n.Int", "cosines of 8 bits are told as no formula", (OP,)),
     Fault("part-of-a-turn", f"{OP}/addition.go", "if a.turns && len(a.share.Row) < onnx.Size(grid) {", "if false {", "axial tables are told as two", (OP,)),
 ]

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -273,20 +272,14 @@ const crossing = "keys and values come from another state than queries (cross-at
 
 // headDim is the width of a query: what its product with a key sums over.
 func headDim(s *eval.Scope, product *onnx.Node) int {
-	q := s.Input(product, 0).Shape
-	if len(q) == 0 {
+	q := s.Value(product.Input(0)).Shape
+	switch {
+	case len(q) == 0:
 		return 0
+	case product.Op == "Einsum":
+		return trace.SummedBy(s, product, product.Input(0))
 	}
-	size := q[len(q)-1]
-	if terms, out, ok := eval.Subscripts(product, len(q), len(s.Input(product, 1).Shape)); ok && len(terms[0]) == len(q) {
-		size = 1
-		for axis, label := range terms[0] {
-			if strings.ContainsRune(terms[1], label) && !strings.ContainsRune(out, label) {
-				size *= q[axis]
-			}
-		}
-	}
-	return size
+	return q[len(q)-1]
 }
 
 // fusedAttention reads the attributes of an operator of attention.

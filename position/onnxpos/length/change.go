@@ -414,9 +414,9 @@ func (c *Change) accept(e *eval.Evaluator) error {
 			}
 		}
 	}
-	inputs := c.inputs()
+	inputs, caches := c.inputs(), c.Graph.CachesOf(c.old)
 	for _, in := range probe.Given(c.Graph.File) {
-		if out := c.Graph.ComesOut(in); c.Graph.CachesOf(c.old)[in.Name] > 0 && out != nil {
+		if out := c.Graph.ComesOut(in); caches[in.Name] > 0 && out != nil {
 			if v := e.Main.Value(out.Name); v.Ranked && !slices.Equal(v.Shape, inputs[in.Name].Shape) {
 				return &position.Refusal{Why: fmt.Sprintf("keys and values would come in with the sizes %v as %q and go out with %v as %q", inputs[in.Name].Shape, report.Printable(in.Name), v.Shape, report.Printable(out.Name)), Instead: "export the model for the wanted length"}
 			}

@@ -280,7 +280,7 @@ func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 		}
 		table := rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero}
 		if src.Scales != nil {
-			if int64(len(src.Scales)) != src.Tensor.Dims[axis] {
+			if src.Parts != axis || int64(len(src.Scales)) != src.Tensor.Dims[axis] {
 				continue // of columns
 			}
 			table.Uneven, table.Scales, table.Zeros = true, src.Scales, src.Zeros

@@ -407,7 +407,7 @@ func headDim(s *eval.Scope, name string, cos *eval.Value) (size int, projected b
 			switch {
 			case n.Op == "CastLike" && n.Input(0) != name: // which asks for the type alone
 			case n.Op == "Einsum":
-				if size := summedBy(s, n, name); size > 0 {
+				if size := trace.SummedBy(s, n, name); size > 0 {
 					return size, false
 				}
 			case eval.Is(n, eval.Product):
@@ -438,32 +438,6 @@ const maxToKeys = 40
 func weights(s *eval.Scope, name string) bool {
 	v := s.Value(name)
 	return trace.Stored(s, name) != nil || !v.Data && (v.Known() || v.Large())
-}
-
-// summedBy is the size of the axes of an operand that an Einsum of two sums over, or that weights of attention leave; of its last one where
-// the equation does not tell, 0 where there is none.
-func summedBy(s *eval.Scope, n *onnx.Node, name string) int {
-	v := s.Value(name)
-	if !v.Ranked || len(v.Shape) == 0 {
-		return 0
-	}
-	size := v.Shape[len(v.Shape)-1]
-	at := slices.Index(n.Inputs, name)
-	if at < 0 || len(n.Inputs) != 2 {
-		return size
-	}
-	terms, out, ok := eval.Subscripts(n, len(s.Input(n, 0).Shape), len(s.Input(n, 1).Shape))
-	if !ok || len(terms[at]) != len(v.Shape) {
-		return size
-	}
-	weighed := trace.FromSoftmax(s, n.Input(1-at)) // values are turned, too (CLVP)
-	size = 1
-	for axis, label := range terms[at] {
-		if summed := !strings.ContainsRune(out, label); strings.ContainsRune(terms[1-at], label) == summed && summed != weighed {
-			size *= v.Shape[axis]
-		}
-	}
-	return size
 }
 
 // contracted is the size of the axis that a product sums over, or the other one where that is the

@@ -22,8 +22,9 @@ type Source struct {
 	IndexAt *eval.Scope  // where Index is read
 	Scale   float64      // a quantised table's scale, 0 when it is not quantised
 	Zero    float64      // and its zero point
-	Scales  []float64    // of one whose rows have each their own; nil: none
+	Scales  []float64    // of one whose parts have each their own; nil: none
 	Zeros   []float64    // and their zero points
+	Parts   int          // the axis of the table along which those parts lie
 	Trig    *onnx.Node   // Cos or Sin: computed at run time
 }
 
@@ -39,6 +40,7 @@ type selection struct {
 	zero    float64
 	scales  []float64
 	zeros   []float64
+	parts   int
 }
 
 type sourceKey struct {
@@ -99,7 +101,7 @@ func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) 
 		zero, _ := at.Value(n.Input(2)).Scalar()
 		chosen.scale, chosen.zero, chosen.scales, chosen.zeros = scale, zero, nil, nil // the pair nearest to the table is the table's own
 		if scale == 0 && n.Int("block_size", 0) == 0 {
-			chosen.scales, chosen.zeros = numbersOf(at.Value(n.Input(1))), numbersOf(at.Value(n.Input(2)))
+			chosen.scales, chosen.zeros, chosen.parts = numbersOf(at.Value(n.Input(1))), numbersOf(at.Value(n.Input(2))), n.Axis(1, len(at.Value(n.Input(0)).Shape))
 		}
 	case "QuantizeLinear":
 		chosen.scale, chosen.zero, chosen.scales, chosen.zeros = 0, 0, nil, nil // what is behind it was not quantised
@@ -159,7 +161,7 @@ func numbersOf(v *eval.Value) (out []float64) {
 }
 
 func (t *tracer) constant(s *eval.Scope, c *onnx.Tensor, chosen selection) {
-	src := Source{Tensor: c, Scope: s, Axis: -1, Scale: chosen.scale, Zero: chosen.zero, Scales: chosen.scales, Zeros: chosen.zeros}
+	src := Source{Tensor: c, Scope: s, Axis: -1, Scale: chosen.scale, Zero: chosen.zero, Scales: chosen.scales, Zeros: chosen.zeros, Parts: chosen.parts}
 	if chosen.node != nil {
 		src.Axis = tableAxis(c.Dims, chosen)
 		src.Indexed, src.First, src.Index, src.IndexAt = chosen.node, chosen.first, chosen.index, chosen.scope
@@ -192,7 +194,7 @@ func choose(s *eval.Scope, n *onnx.Node, chosen selection) selection {
 	if !data.Ranked {
 		return chosen
 	}
-	next := selection{node: n, scope: s, scale: chosen.scale, zero: chosen.zero, scales: chosen.scales, zeros: chosen.zeros}
+	next := selection{node: n, scope: s, scale: chosen.scale, zero: chosen.zero, scales: chosen.scales, zeros: chosen.zeros, parts: chosen.parts}
 	axis := -1
 	blocks := eval.Is(n, eval.LookupsInBlocks)
 	along := n.Op == "Gather" || n.Op == "GatherElements" || blocks // one axis, by the indices that follow

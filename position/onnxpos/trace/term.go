@@ -1,6 +1,9 @@
 package trace
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
@@ -41,4 +44,30 @@ func mulFactor(s *eval.Scope, n *onnx.Node) (Term, bool) {
 		}
 	}
 	return Term{}, false
+}
+
+// SummedBy is the size of the axes of an operand that an Einsum of two sums over, or that weights of attention leave; of its last one where
+// the equation does not tell, 0 where there is none.
+func SummedBy(s *eval.Scope, n *onnx.Node, name string) int {
+	v := s.Value(name)
+	if !v.Ranked || len(v.Shape) == 0 {
+		return 0
+	}
+	size := v.Shape[len(v.Shape)-1]
+	at := slices.Index(n.Inputs, name)
+	if at < 0 || len(n.Inputs) != 2 {
+		return size
+	}
+	terms, out, ok := eval.Subscripts(n, len(s.Input(n, 0).Shape), len(s.Input(n, 1).Shape))
+	if !ok || len(terms[at]) != len(v.Shape) {
+		return size
+	}
+	weighed := FromSoftmax(s, n.Input(1-at)) // values are turned, too (CLVP)
+	size = 1
+	for axis, label := range terms[at] {
+		if summed := !strings.ContainsRune(out, label); strings.ContainsRune(terms[1-at], label) == summed && summed != weighed {
+			size *= v.Shape[axis]
+		}
+	}
+	return size
 }

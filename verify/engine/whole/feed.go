@@ -209,11 +209,8 @@ func widened(h uint16) float64 {
 func fixedLength(inputs []onnxruntime.Input) int {
 	for _, in := range inputs {
 		ids := in.Type == onnxruntime.Int64 || in.Type == onnxruntime.Int32
-		switch {
-		case ids && len(in.Dims) == 1 && in.Dims[0] > 1, ids && len(in.Dims) == 2 && in.Dims[0] > 1 && in.Dims[1] <= 1: // a list, or sequence first
-			return int(in.Dims[0])
-		case ids && len(in.Dims) == 2 && in.Dims[1] > 1:
-			return int(in.Dims[1])
+		if k := len(in.Dims); ids && (k == 1 || k == 2) && in.Dims[k-1] > 1 { // a list, or one for each sequence
+			return int(in.Dims[k-1])
 		}
 	}
 	return 0
