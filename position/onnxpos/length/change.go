@@ -128,9 +128,13 @@ func (c *Change) SetLength() error {
 	if in := m.Recording(); in != nil && m.TokenMatrix() == nil {
 		return c.setRecording(in)
 	}
-	if m.ImageInput() != nil && m.TokenInput() == nil || m.WaveInput() != nil {
-		return &position.Refusal{Why: "the length follows from the size of an image or recording, which the graph fixes",
-			Instead: "export the model for the wanted input size"}
+	if m.ImageInput() != nil && m.TokenInput() == nil {
+		return &position.Refusal{Why: "the length follows from the size of the picture",
+			Remedies: []report.Remedy{report.Do("extend", "", "image", "SIZE")}}
+	}
+	if m.WaveInput() != nil {
+		return &position.Refusal{Why: "the length follows from that of the recording",
+			Instead: "export the model for recordings of the wanted length"}
 	}
 	if groups := recurrence.Find(m); groups != nil {
 		defer m.Restore()
