@@ -183,7 +183,8 @@ func TestRowsQuantisedApart(t *testing.T) {
 	if _, err := position.Extend(m, position.ExtendOptions{Length: 40}); err == nil || !strings.Contains(err.Error(), "quantised apart") {
 		t.Errorf("extended: %v", err)
 	}
-	rows, along = columns, 1 // as many scales as there are rows, and of columns
+	// As many scales as there are rows, and of columns.
+	rows, along = columns, 1
 	if got := found(built(t, change)); strings.Contains(got, "×8") { // no table of rows
 		t.Errorf("columns quantised apart: %s", got)
 	}
