@@ -83,6 +83,9 @@ type Labels struct {
 	Doubts   []Reason
 	Masked   bool      // a constant mask tells positions apart (causal, window)
 	Masks    []Meeting // where masks meet the data that operators do not make themselves
+	// Whole tells that the data keep the inputs' axes whole and that nothing is made of their sizes or of positions: a longer input has more
+	// places, and nothing that a short one does not show.
+	Whole bool
 
 	e         *eval.Evaluator
 	inputs    map[string]Input
@@ -139,11 +142,12 @@ const (
 // Pass labels what the outputs of an evaluated graph are made of. given are the inputs of the main
 // graph, or values of it that stand for them; kind says what each holds.
 func Pass(e *eval.Evaluator, given []*onnx.ValueInfo, kind func(*onnx.ValueInfo) Input) *Labels {
-	l := &Labels{e: e, inputs: map[string]Input{}, inputAxes: map[string][]*Atom{}, given: map[string]*Value{}, bodies: map[*eval.Scope]map[string]*Value{}, made: map[*eval.Scope][]labelled{},
+	l := &Labels{Whole: true, e: e, inputs: map[string]Input{}, inputAxes: map[string][]*Atom{}, given: map[string]*Value{}, bodies: map[*eval.Scope]map[string]*Value{}, made: map[*eval.Scope][]labelled{},
 		cutAt: map[*Atom]Reason{}, derived: map[derivationKey]*Atom{}, differ: map[constantAxis]bool{}, masks: map[*eval.Value]bool{}, way: map[*Atom]int{}}
 	for _, in := range given {
 		if e.File.Graph.Initializer(in.Name) == nil {
 			l.inputs[in.Name] = kind(in)
+			l.Whole = l.Whole && l.inputs[in.Name].Depends == Content
 			l.order = append(l.order, in.Name)
 		}
 	}
@@ -356,6 +360,7 @@ type call struct {
 
 func (c *call) run() []*Value {
 	if child := c.s.Call(c.n); child != nil {
+		c.l.Whole = false
 		return c.results(child)
 	}
 	depends := Constant
@@ -370,7 +375,7 @@ func (c *call) run() []*Value {
 	}
 	body := slices.ContainsFunc(c.n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || a.Graphs != nil })
 	if body { // what it takes from outside is not among its inputs
-		depends = Content
+		c.l.Whole, depends = false, Content
 	}
 	c.quiet = depends < Content
 	rule, row := ruleOf(c.n)
@@ -395,6 +400,7 @@ func (c *call) run() []*Value {
 		if out[i].Depends > depends {
 			out[i].Depends = depends
 		}
+		c.l.Whole = c.l.Whole && out[i].Depends == depends
 		if !c.fits(i, out[i]) && c.unread(i) {
 			out[i] = c.l.constant(c.s.Output(c.n, i), out[i].Depends)
 		} else if !c.fits(i, out[i]) {

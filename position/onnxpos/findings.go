@@ -131,6 +131,9 @@ func (m *Model) end() probe.End {
 			least = n
 		}
 	}
+	if least == 0 && m.labels().Whole {
+		least = probe.LongerLength
+	}
 	return m.graph.Bound(least)
 }
 

@@ -82,11 +82,12 @@ func unread(m *Model, d *detector) []site.Site {
 }
 
 // enlarge probes anew with a larger input and looks for encodings again, and reports whether it did: once where nothing but convolutions
-// was found, since groups of frames or tokens may leave a single position; then as long as convolutions leave one, or few patches.
+// was found, since groups of frames or tokens may leave a single position; then as long as convolutions leave one, or few patches. It does not
+// where data keep the axes of the inputs whole.
 func (m *Model) enlarge() bool {
 	sides := m.graph.PatchGrid()
 	few := m.graph.FreeImage() && len(m.labels().Meetings) > 0 && min(sides[0], sides[1]) < fewPatches
-	once := !m.graph.FreeImage() && !m.graph.Enlarged()
+	once := !m.graph.FreeImage() && !m.graph.Enlarged() && !m.labels().Whole
 	if m.vanished() == nil && !few && !once || !m.graph.Enlarge() {
 		return false
 	}

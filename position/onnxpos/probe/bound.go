@@ -14,7 +14,10 @@ import (
 // longerLengths are tried on graphs that nothing seems to bound: one at which values of
 // all pairs of positions are still computed, and one beyond it. They are primes: a graph that
 // runs at multiples of a length alone fails there.
-var longerLengths = []int{199, 1103}
+var longerLengths = []int{LongerLength, 1103}
+
+// LongerLength is enough for graphs that make nothing of their sizes: one that ends ends there.
+const LongerLength = 199
 
 // End is how far a graph runs.
 type End struct {
@@ -91,7 +94,7 @@ func (p *Probe) listEnd(end End) End {
 		}
 		size := data.Shape[axis]
 		for _, runs := range []int{(size + 1) / 2, size} {
-			if asked[runs] || runs < longerLengths[0] || runs > maxBound || !p.At(longerLengths[len(longerLengths)-1]).Main.Value(index).Large() {
+			if asked[runs] || runs < LongerLength || runs > maxBound || !p.At(longerLengths[len(longerLengths)-1]).Main.Value(index).Large() {
 				continue
 			}
 			asked[runs] = true

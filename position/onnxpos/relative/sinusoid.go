@@ -54,8 +54,11 @@ func (m *Search) Sinusoid() (found site.Site) {
 
 // ofSinglePlaces reports whether a node is a convolution that sees one place at a time: a product with weights.
 func ofSinglePlaces(s *eval.Scope, n *onnx.Node) bool {
+	if !eval.Is(n, eval.Convolution) {
+		return false
+	}
 	shape := s.Value(n.Input(1)).Shape
-	return eval.Is(n, eval.Convolution) && len(shape) > 2 && !slices.ContainsFunc(shape[2:], func(d int) bool { return d != 1 })
+	return len(shape) > 2 && !slices.ContainsFunc(shape[2:], func(d int) bool { return d != 1 })
 }
 
 func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights string) site.Site {
