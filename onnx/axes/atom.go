@@ -173,7 +173,6 @@ func (a Axis) size() int {
 
 // cut divides an atom into an outer part of the given size and the rest, in place.
 func (l *Labels) cut(a *Atom, outer int) {
-	l.Whole = false
 	a = a.root()
 	o, i := l.atom(outer), l.atom(a.size/outer)
 	o.whole, i.whole = a, a
@@ -304,7 +303,6 @@ type derivationKey struct {
 // derive is an axis that an operator made of another. more tells apart operators
 // that do different things with the same sizes.
 func (l *Labels) derive(how move, from Axis, start, size, more int) Axis {
-	l.Whole = false
 	if size == 1 {
 		return nil
 	}

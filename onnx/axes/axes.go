@@ -375,11 +375,12 @@ func (c *call) run() []*Value {
 	}
 	body := slices.ContainsFunc(c.n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || a.Graphs != nil })
 	if body { // what it takes from outside is not among its inputs
-		c.l.Whole, depends = false, Content
+		depends = Content
 	}
 	c.quiet = depends < Content
 	rule, row := ruleOf(c.n)
 	c.row = row
+	c.l.Whole = c.l.Whole && (len(c.n.Inputs) == 0 || row != nil && keepsWhole[row.Axes])
 	if rule == nil {
 		c.doubt(fmt.Sprintf("operator %s is not known", operatorName(c.n)))
 		return c.unfollowed(depends)
@@ -400,7 +401,6 @@ func (c *call) run() []*Value {
 		if out[i].Depends > depends {
 			out[i].Depends = depends
 		}
-		c.l.Whole = c.l.Whole && out[i].Depends == depends
 		if !c.fits(i, out[i]) && c.unread(i) {
 			out[i] = c.l.constant(c.s.Output(c.n, i), out[i].Depends)
 		} else if !c.fits(i, out[i]) {

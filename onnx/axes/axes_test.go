@@ -55,9 +55,8 @@ func scalar(name string, value int64) onnx.NewTensor {
 	return t
 }
 
-// claim is what a pass says of a graph from x (batch 1, 6 positions, 4 features, a product with W) and a cache of 2 heads
-// to y: the first of a meeting, a doubt, an order, a mask, or "equivariant".
-func claim(t *testing.T, constants []onnx.NewTensor, nodes []onnx.NewNode) string {
+// passed labels a graph from x (batch 1, 6 positions, 4 features, a product with W) and a cache of 2 heads to y.
+func passed(t *testing.T, constants []onnx.NewTensor, nodes []onnx.NewNode) *Labels {
 	t.Helper()
 	nodes = append([]onnx.NewNode{node("MatMul", "x", "in", "W")}, nodes...) // weights sum over features
 	content := onnx.NewModel{Opset: 17, Nodes: nodes, Initializers: constants,
@@ -69,7 +68,13 @@ func claim(t *testing.T, constants []onnx.NewTensor, nodes []onnx.NewNode) strin
 	}
 	e := eval.New(f, map[string]*eval.Value{"in": eval.Shaped(onnx.Float, 1, 6, 4), "cache": eval.Shaped(onnx.Float, 1, 2, 5, 2)})
 	e.Run()
-	l := Pass(e, e.File.Graph.Inputs, func(*onnx.ValueInfo) Input { return Input{Depends: Content} })
+	return Pass(e, e.File.Graph.Inputs, func(*onnx.ValueInfo) Input { return Input{Depends: Content} })
+}
+
+// claim is what a pass says of such a graph: the first of a meeting, a doubt, an order, a mask, or "equivariant".
+func claim(t *testing.T, constants []onnx.NewTensor, nodes []onnx.NewNode) string {
+	t.Helper()
+	l := passed(t, constants, nodes)
 	switch {
 	case len(l.Meetings) > 0:
 		return "meeting at " + l.Meetings[0].Node.Op
@@ -81,6 +86,28 @@ func claim(t *testing.T, constants []onnx.NewTensor, nodes []onnx.NewNode) strin
 		return "mask"
 	}
 	return "equivariant"
+}
+
+func TestWhole(t *testing.T) {
+	constants := []onnx.NewTensor{noise("W", 4, 4), noise("features", 4), list("apart", 1, 6, 2, 2), list("groups", 1, 2, 3, 4), list("1", 1), list("0", 0), noise("all of it", 4, 4, 6), noise("class", 1, 1, 4)}
+	for _, test := range []struct {
+		name  string
+		nodes []onnx.NewNode
+		whole bool
+	}{
+		{"element by element", []onnx.NewNode{node("Relu", "a", "x"), node("Add", "b", "a", "features"), node("MatMul", "y", "b", "W")}, true},
+		{"attention", []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k"), node("Softmax", "p", "s"), node("MatMul", "y", "p", "x")}, true},
+		{"heads are no positions, and are cut apart all the same", []onnx.NewNode{node("Reshape", "y", "x", "apart")}, false},
+		{"groups of positions", []onnx.NewNode{node("Reshape", "y", "x", "groups")}, false},
+		{"a slice", []onnx.NewNode{node("Slice", "y", "x", "0", "1", "1")}, false},
+		{"a convolution that leaves a single position", []onnx.NewNode{with(node("Transpose", "c", "x"), "perm", []int64{0, 2, 1}), node("Conv", "y", "c", "all of it")}, false},
+		{"a size is asked for", []onnx.NewNode{node("Shape", "s", "x"), node("Cast", "f", "s"), node("ReduceMax", "m", "f"), node("Mul", "y", "x", "m")}, false},
+		{"a class token", []onnx.NewNode{with(node("Concat", "y", "class", "x"), "axis", int64(1))}, false},
+	} {
+		if got := passed(t, constants, test.nodes).Whole; got != test.whole {
+			t.Errorf("%s: whole %v, want %v", test.name, got, test.whole)
+		}
+	}
 }
 
 func TestPass(t *testing.T) {

@@ -40,6 +40,13 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding, eval.AxesDecode: decode,
 }
 
+// keepsWhole are the rules that leave axes as they are, or sum over all of one, whatever its size, and make nothing of the size.
+var keepsWhole = [eval.AxisRules]bool{
+	eval.AxesAlike: true, eval.AxesSame: true, eval.AxesSoftmax: true, eval.AxesAdd: true, eval.AxesLargest: true, eval.AxesMultiply: true, eval.AxesChoose: true, eval.AxesCompare: true,
+	eval.AxesTranspose: true, eval.AxesReduce: true, eval.AxesProduct: true, eval.AxesGemm: true, eval.AxesLinear: true, eval.AxesNormalize: true, eval.AxesSkipNormalize: true,
+	eval.AxesByChannel: true, eval.AxesGlobalPool: true, eval.AxesQuantizedAdd: true, eval.AxesQuantizedMultiply: true, eval.AxesQuantizedProduct: true,
+}
+
 func init() { rules[eval.AxesBranch] = (*call).branches } // which follows graphs, and so looks rules up
 
 // operands is how many inputs of a node bring numbers; those behind them say which
