@@ -112,5 +112,9 @@ func (a ALiBi) String() string {
 	if a.Slopes != nil && a.MaxBias == 0 {
 		return fmt.Sprintf("alibi, %d slopes of its own", len(a.Slopes))
 	}
-	return fmt.Sprintf("ALiBi, %d heads, max bias %s", max(a.Heads, len(a.Slopes)), Text(orDefault(a.MaxBias, DefaultMaxBias)))
+	heads := fmt.Sprint(max(a.Heads, len(a.Slopes)))
+	if biased := slices.Index(a.Slopes, 0); biased > 0 {
+		heads = fmt.Sprintf("%d of %s", biased, heads)
+	}
+	return fmt.Sprintf("ALiBi, %s heads, max bias %s", heads, Text(orDefault(a.MaxBias, DefaultMaxBias)))
 }

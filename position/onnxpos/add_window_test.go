@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/verify"
@@ -114,4 +115,31 @@ func stored(t *testing.T, m *Model, path string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// TestAddToWindows: where windows and heads stand in one axis, what is a head's is not told, and nothing is added.
+func TestAddToWindows(t *testing.T) {
+	for groups, want := range map[int64]bool{1: true, 3: false} { // windows
+		name, in := fmt.Sprintf("%d windows", groups), 12/groups
+		m := built(t, func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "x", Type: onnx.Float, Dims: []int64{1, 12, 16}}}
+			m.Outputs = []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: []int64{1, 12, 16}}}
+			m.Initializers = []onnx.NewTensor{noise("Wq", 16, 16), noise("Wk", 16, 16), noise("Wv", 16, 16), noise("Wo", 16, 16),
+				integers("cut", groups, in, 2, 8), integers("rows", groups*2, in, 8), integers("back", groups, 2, in, 8), integers("whole", 1, 12, 16)}
+			m.Nodes = nil
+			for _, x := range []string{"q", "k", "v"} {
+				m.Nodes = append(m.Nodes, node("MatMul", x, "x", "W"+x), node("Reshape", x+" cut", x, "cut"), withInts(node("Transpose", x+" by heads", x+" cut"), "perm", []int64{0, 2, 1, 3}),
+					node("Reshape", x+" rows", x+" by heads", "rows"))
+			}
+			m.Nodes = append(m.Nodes, withInts(node("Transpose", "turned", "k rows"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "q rows", "turned"), node("Softmax", "p", "scores"),
+				node("MatMul", "seen", "p", "v rows"), node("Reshape", "apart", "seen", "back"), withInts(node("Transpose", "by tokens", "apart"), "perm", []int64{0, 2, 1, 3}),
+				node("Reshape", "joined", "by tokens", "whole"), node("MatMul", "y", "joined", "Wo"))
+		})
+		if a := m.Attentions(); len(a) != 1 || (a[0].AddBias != nil) != want || (a[0].AddWindow != nil) != want || (a[0].Closed == "") != want {
+			t.Errorf("%s: %+v", name, a)
+		}
+		if _, err := position.AddALiBi(m, position.ALiBiOptions{}); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

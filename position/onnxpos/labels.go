@@ -28,8 +28,8 @@ func (m *Model) isFree(v axes.Value, d int) bool {
 	})
 }
 
-// inputsOf are the names of the inputs on whose axes a value lies, or on what was made of them.
-func (m *Model) inputsOf(s *eval.Scope, name string) (names []string) {
+// InputsOf are the names of the inputs on whose axes a value lies, or on what was made of them.
+func (m *Model) InputsOf(s *eval.Scope, name string) (names []string) {
 	l := m.labels()
 	for _, axis := range l.Of(s, name).Axes {
 		l.ComesFrom(axis, func(input string, _ int) bool {
@@ -41,6 +41,13 @@ func (m *Model) inputsOf(s *eval.Scope, name string) (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// OverPositions reports whether positions are part of an axis of a value.
+func (m *Model) OverPositions(s *eval.Scope, name string, axis int) bool {
+	l := m.labels()
+	of := l.Of(s, name).Axes
+	return axis < len(of) && l.IsOfPositions(of[axis])
 }
 
 // input says what a graph input holds, for following its axes.

@@ -140,7 +140,7 @@ func (m *Model) lookForAttentions() (gaveUp string) {
 		}
 	}()
 	m.graph.Budget.What = "the search for attentions"
-	m.attentions = attention.Find(m.graph, m.sites, m.inputsOf)
+	m.attentions = attention.Find(m.graph, m.sites, m)
 	return ""
 }
 

@@ -18,9 +18,17 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
+// Axes says what the axes of values run over.
+type Axes interface {
+	// InputsOf are the names of the inputs on whose axes a value lies.
+	InputsOf(s *eval.Scope, name string) []string
+	// OverPositions reports whether positions are part of an axis.
+	OverPositions(s *eval.Scope, name string, axis int) bool
+}
+
 // Find finds the attentions of a graph, in its order, and says which sites
-// act in each by their place in the list. inputs are the names of those on whose axes a value lies; nil: nobody asks.
-func Find(m *site.Graph, sites []site.Site, inputs func(s *eval.Scope, name string) []string) []*position.Attention {
+// act in each by their place in the list. Without axes, nothing is added to what is found.
+func Find(m *site.Graph, sites []site.Site, axes Axes) []*position.Attention {
 	var found []*position.Attention
 	shared := &sharedBias{m: m, made: map[biasKey]string{}, first: map[*onnx.Graph]*onnx.Node{}}
 	acts := effectsOf(sites)
@@ -32,7 +40,7 @@ func Find(m *site.Graph, sites []site.Site, inputs func(s *eval.Scope, name stri
 			var a *position.Attention
 			switch {
 			case eval.Weighs(n):
-				a = plainAttention(s, n, shared, acts)
+				a = plainAttention(s, n, shared, acts, axes)
 			case fused:
 				a = fusedAttention(s, n, shared, acts)
 			}
@@ -40,8 +48,8 @@ func Find(m *site.Graph, sites []site.Site, inputs func(s *eval.Scope, name stri
 				continue
 			}
 			a.Layer = len(found)
-			if inputs != nil {
-				a.Inputs = inputs(s, n.Output(0))
+			if axes != nil {
+				a.Inputs = axes.InputsOf(s, n.Output(0))
 			}
 			found = append(found, a)
 			switch {
@@ -118,7 +126,7 @@ const maxRunSteps = 1 << 24
 
 // plainAttention reads an attention in plain operators around a Softmax; nil
 // where the Softmax is something else.
-func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts effects) *position.Attention {
+func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts effects, axes Axes) *position.Attention {
 	scores := softmax.Input(0)
 	v := s.Value(scores)
 	k := len(v.Shape)
@@ -165,6 +173,10 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	if softmax.Op != "Softmax" {
 		a.AddBias, a.AddWindow, a.Closed = nil, nil, softmax.Title()+" is no plain Softmax"
 		a.Unsupported = a.Closed
+	}
+	if axes != nil && axes.OverPositions(s, scores, k-3) {
+		a.AddBias, a.AddWindow = nil, nil
+		a.Closed = softmax.Title() + " weighs keys of several windows, or of several texts, along the axis of the heads: which of them are of one head is not told"
 	}
 	if c.Crosses() {
 		a.AddBias, a.AddWindow, a.Crosses, a.Closed = nil, nil, true, crossing

@@ -38,8 +38,13 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 	slopes, _ := uses[0].slopes()
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues}
 	scheme := schemes.ALiBi{Heads: len(slopes), Slopes: slopes}
-	if fitted, worst, scale, ok := fit.ScaledSlopes(slopes); ok {
-		rule := schemes.ALiBiSlopes(len(slopes), fitted.MaxBias)
+	biased := len(slopes)
+	for biased > 1 && slopes[biased-1] == 0 { // heads that see no distance
+		biased--
+	}
+	if fitted, worst, scale, ok := fit.ScaledSlopes(slopes[:biased]); ok {
+		rule := append(schemes.ALiBiSlopes(biased, fitted.MaxBias), slopes[biased:]...)
+		fitted.Heads = len(slopes)
 		for i := range slopes {
 			m := slopes[i] / scale
 			if math.Abs(m-rule[i]) <= roundedSlope*rule[i] {
