@@ -111,7 +111,11 @@ func (f *finder) bound() {
 		if _, beside := f.m.End(); beside > 0 || len(f.m.graph.CachesOf(end.Runs)) > 0 {
 			return // its table ends there, of which other tokens take rows; or keys and values of its inputs do
 		}
-		f.Add(ruleLengthBound, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", end.Runs, end.Runs+1, end.Failure.Err),
+		runs := fmt.Sprintf("up to %d tokens and not at %d", end.Runs, end.Runs+1)
+		if end.Runs > 1 && f.m.graph.FailsAt(end.Runs-1) != nil {
+			runs = fmt.Sprintf("with %d tokens, and neither with %d nor with %d", end.Runs, end.Runs-1, end.Runs+1)
+		}
+		f.Add(ruleLengthBound, fmt.Sprintf("the graph runs %s, though its axes are free: %v", runs, end.Failure.Err),
 			"it was traced with constants of one length: extend changes them where it can, else export it again", fault.At(end.Failure.Node))
 	}
 }

@@ -236,54 +236,55 @@ func TestLayersOfAnotherTower(t *testing.T) {
 	}
 }
 
-// TestTracedLength: a graph whose axes are free and whose shapes hold the length that it was traced with counts to that one; longer, it takes
-// any up to its table's.
+// TestTracedLength: a graph whose axes are free and whose constants hold the length that it was traced with counts to that one; longer, it
+// takes any up to its table's.
 func TestTracedLength(t *testing.T) {
-	traced := func(m *onnx.NewModel) {
-		free(m)
-		m.Outputs[0].Dims = []int64{-1, 2, 2}
-		m.Initializers = append(m.Initializers, integers("seven", 7), integers("heads", 2, 2))
-		m.Nodes = append(m.Nodes[:5:5], node("Add", "x", "te", "pe"), withInts(node("Transpose", "first", "x"), "perm", []int64{1, 0, 2}), withInts(node("Concat", "target", "seven", "heads"), "axis", int64(0)), node("Reshape", "h", "first", "target"))
-	}
-	for n, want := range map[int]string{7: "the model has 7 positions already", 12: "", 24: ""} {
-		m := built(t, traced)
-		out, err := position.Extend(m, position.ExtendOptions{Length: n})
-		if err != nil || out.Nothing != want {
-			t.Fatalf("%d: %q, %v", n, out.Nothing, err)
-		}
-		if want != "" {
-			continue
-		}
-		longer := result(t, m, saved(t, traced))
-		for _, length := range []int{3, 7, n} {
-			if f := longer.graph.FailsAt(length); f != nil {
-				t.Errorf("%d: at %d: %s: %v", n, length, f.Node.Title(), f.Err)
-			}
-		}
-	}
-	for name, change := range map[string]func(*onnx.NewModel){
-		"a batch that the shape would take for tokens": func(m *onnx.NewModel) {
-			traced(m)
-			m.Inputs[0].Dims[0], m.Outputs[0].Dims = -1, []int64{-1, -1, 4}
-			m.Initializers = append(m.Initializers, integers("rows", -1, 4), integers("rest", -1, 4))
-			m.Nodes = append(m.Nodes[:7:7], node("Reshape", "flat", "first", "rows"), withInts(node("Concat", "target", "seven", "rest"), "axis", int64(0)), node("Reshape", "h", "flat", "target"))
+	for name, traced := range map[string]func(m *onnx.NewModel){
+		"a shape joined of constants": func(m *onnx.NewModel) {
+			m.Outputs[0].Dims = []int64{-1, 2, 2}
+			m.Initializers = append(m.Initializers, integers("seven", 7), integers("heads", 2, 2))
+			m.Nodes = append(m.Nodes, withInts(node("Transpose", "first", "x"), "perm", []int64{1, 0, 2}), withInts(node("Concat", "target", "seven", "heads"), "axis", int64(0)), node("Reshape", "h", "first", "target"))
 		},
-		"a number that is compared as well": func(m *onnx.NewModel) {
-			traced(m)
-			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "is", Type: onnx.Bool, Dims: []int64{1, -1}})
-			m.Nodes = append(m.Nodes, node("Equal", "is", "ids", "seven"))
+		"a new axis ahead of the length": func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, integers("target", 1, 7))
+			m.Nodes[3].Inputs[1] = "row"
+			m.Nodes = slices.Insert(m.Nodes, 3, node("Reshape", "row", "p", "target"))
+			m.Nodes = append(m.Nodes, node("Identity", "h", "x"))
+		},
+		"the same, where zeros are sizes": func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, integers("target", 1, 7))
+			m.Nodes[3].Inputs[1] = "row"
+			m.Nodes = slices.Insert(m.Nodes, 3, withInts(node("Reshape", "row", "p", "target"), "allowzero", int64(1)))
+			m.Nodes = append(m.Nodes, node("Identity", "h", "x"))
+		},
+		"a limit for each position": func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, integers("last", 30, 30, 30, 30, 30, 30, 30))
+			m.Nodes[3].Inputs[1] = "cut"
+			m.Nodes = slices.Insert(m.Nodes, 3, node("Min", "cut", "p", "last"))
+			m.Nodes = append(m.Nodes, node("Identity", "h", "x"))
 		},
 	} {
-		if out, err := position.Extend(built(t, change), position.ExtendOptions{Length: 12}); err == nil {
-			t.Errorf("%s: %v", name, out.Changes)
+		change := func(m *onnx.NewModel) {
+			free(m)
+			m.Nodes[5].Outputs[0] = "x"
+			traced(m)
 		}
-	}
-	m := built(t, traced)
-	if _, err := position.Extend(m, position.ExtendOptions{Length: 4, Shorter: true}); err != nil {
-		t.Fatal(err)
-	}
-	if f := result(t, m, saved(t, traced)).graph.FailsAt(4); f != nil {
-		t.Errorf("cut to 4: %s: %v", f.Node.Title(), f.Err)
+		for n, want := range map[int]string{7: "the model has 7 positions already", 12: "", 24: ""} {
+			m := built(t, change)
+			out, err := position.Extend(m, position.ExtendOptions{Length: n})
+			if err != nil || out.Nothing != want {
+				t.Fatalf("%s, %d: %q, %v", name, n, out.Nothing, err)
+			}
+			if want != "" {
+				continue
+			}
+			longer := result(t, m, saved(t, change))
+			for _, length := range []int{3, 7, n} {
+				if f := longer.graph.FailsAt(length); f != nil {
+					t.Errorf("%s, %d: at %d: %s: %v", name, n, length, f.Node.Title(), f.Err)
+				}
+			}
+		}
 	}
 }
 

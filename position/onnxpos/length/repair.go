@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
@@ -218,7 +219,7 @@ func (c *Change) offers(t *onnx.Tensor) []*plannedConstant {
 	if len(t.Dims) <= 1 && countsPlaces(t) && t.Len() <= 8 {
 		out = append(out, c.entries(t)...)
 	}
-	return append(out, c.buffers(t)...)
+	return append(append(out, c.asOne(t)...), c.buffers(t)...)
 }
 
 // countsPlaces reports whether a constant can be a size or an index: narrower numbers are quantised, or zero points, whatever they equal.
@@ -291,22 +292,67 @@ func (c *Change) entries(t *onnx.Tensor) []*plannedConstant {
 	return append(out, c.allEntries(t, values)...)
 }
 
+// isTraced reports whether the graph has free axes and constants of the one length that it was traced with, which need not be of one.
+func (c *Change) isTraced() bool {
+	return c.Graph.FixedLength() == 0 && c.Image == [2]int{} && c.Frames == 0 && c.Graph.Sizes.Length == c.old && c.old >= 2 && c.New >= c.old
+}
+
 // asGiven has shapes of a graph with free axes keep the length of what is given to them, whatever that is, where a constant that goes into
-// shapes alone holds the one that the graph was traced with: an entry of zero is the size of the input. With it every value has the shape
-// that it had, of one sequence and of two.
+// shapes alone holds the one that the graph was traced with: an entry of 0 is the size of the input, one of −1 what is left.
 func (c *Change) asGiven(t *onnx.Tensor, values []int64) (out []*plannedConstant) {
-	if c.Graph.FixedLength() > 0 || c.Image != [2]int{} || c.Frames > 0 || c.Graph.Sizes.Length != c.old || c.old < 2 || c.New < c.old {
-		return nil
-	}
 	var at []int
 	for i, v := range values {
 		if int(v) == c.old {
 			at = append(at, i)
 		}
 	}
-	if at == nil || !shapesAlone(c.Graph.Eval.Main, t) {
+	shapes, zeros := shapesAlone(c.Graph.Eval.Main, t)
+	if at == nil || !c.isTraced() || !shapes {
 		return nil
 	}
+	for _, chosen := range choices(at) {
+		for _, last := range []int64{0, -1} {
+			if last < 0 && slices.Contains(values, -1) || !zeros && (last == 0 || len(chosen) > 1) {
+				continue
+			}
+			p := &plannedConstant{dims: t.Dims, ints: slices.Clone(values), free: true, why: fmt.Sprintf("a shape of %d positions, which becomes one of as many as there are", c.old)}
+			for _, i := range chosen {
+				p.ints[i] = 0
+			}
+			p.ints[chosen[len(chosen)-1]] = last
+			if c.keepsShapes(t, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// asOne has one number stand for as many equal ones as the graph was traced with positions, where that is laid over each of them: limits
+// that were written out.
+func (c *Change) asOne(t *onnx.Tensor) []*plannedConstant {
+	if !c.isTraced() || !slices.Contains(t.Dims, int64(c.old)) {
+		return nil
+	}
+	x := numbers(t)
+	if x == nil || slices.ContainsFunc(x, func(v float64) bool { return v != x[0] }) {
+		return nil
+	}
+	dims := slices.Clone(t.Dims)
+	for i, d := range dims {
+		if int(d) == c.old {
+			dims[i] = 1
+		}
+	}
+	p := &plannedConstant{dims: dims, free: true, fill: rows.LineFill(onnx.Size(dims), 1, func(int, int) float64 { return x[0] }), why: fmt.Sprintf("a number for each of %d positions, which becomes one for as many as there are", c.old)}
+	if !c.keepsShapes(t, p) {
+		return nil
+	}
+	return []*plannedConstant{p}
+}
+
+// keepsShapes reports whether every value has the shape that it had, of one sequence and of two, with a constant as planned.
+func (c *Change) keepsShapes(t *onnx.Tensor, p *plannedConstant) bool {
 	back, earlier := *c, c.planned[t]
 	defer func() {
 		if delete(c.planned, t); earlier != nil {
@@ -314,25 +360,17 @@ func (c *Change) asGiven(t *onnx.Tensor, values []int64) (out []*plannedConstant
 		}
 		c.probed = back.probed
 	}()
-	for _, chosen := range choices(at) {
-		p := &plannedConstant{dims: t.Dims, ints: slices.Clone(values), free: true, why: fmt.Sprintf("a shape of %d positions, which becomes one of as many as there are", c.old)}
-		for _, i := range chosen {
-			p.ints[i] = 0
-		}
-		same := true
-		for _, batch := range []int{1, 2} {
-			back.sizes = c.Graph.Sized(c.old)
-			back.sizes.Batch *= batch
-			delete(c.planned, t)
-			was := back.probe()
-			c.planned[t] = p
-			same = same && sameShapes(was.Main, back.probe().Main)
-		}
-		if same {
-			out = append(out, p)
+	for _, batch := range []int{1, 2} {
+		back.sizes = c.Graph.Sized(c.old)
+		back.sizes.Batch *= batch
+		delete(c.planned, t)
+		was := back.probe()
+		c.planned[t] = p
+		if !sameShapes(was.Main, back.probe().Main) {
+			return false
 		}
 	}
-	return out
+	return true
 }
 
 // freed reports whether shapes keep the length of what is given to them, which bounds the graph no more then.
@@ -345,9 +383,11 @@ func (c *Change) freed() bool {
 	return false
 }
 
-// shapesAlone reports whether a constant of the main graph goes into the shapes that Reshapes are given, and into nothing else.
-func shapesAlone(s *eval.Scope, t *onnx.Tensor) bool {
+// shapesAlone reports whether a constant of the main graph goes into the shapes that Reshapes are given, and into nothing else, and whether zeros are
+// sizes of the input there.
+func shapesAlone(s *eval.Scope, t *onnx.Tensor) (ok, zeros bool) {
 	names, shapes := []string{}, 0
+	zeros = true
 	for _, n := range s.Graph.Nodes {
 		for _, in := range n.Inputs {
 			if in != "" && s.Tensor(in) == t && !slices.Contains(names, in) {
@@ -358,22 +398,23 @@ func shapesAlone(s *eval.Scope, t *onnx.Tensor) bool {
 	for i := 0; i < len(names) && i < maxTried; i++ {
 		for _, n := range s.Consumers(names[i]) {
 			switch {
-			case n.Op == "Reshape" && n.Input(0) != names[i] && n.Int("allowzero", 0) == 0:
+			case n.Op == "Reshape" && n.Input(0) != names[i]:
 				shapes++
+				zeros = zeros && n.Int("allowzero", 0) == 0
 			case eval.Is(n, eval.Elements|eval.Layout|eval.Joining) && n.Input(min(1, len(n.Inputs)-1)) != "" && (n.Input(0) == names[i] || eval.Is(n, eval.Joining)):
 				names = append(names, n.Output(0))
 			default:
-				return false
+				return false, false
 			}
 		}
 	}
-	return shapes > 0 && len(names) <= maxTried && !slices.ContainsFunc(s.Graph.Outputs, func(o *onnx.ValueInfo) bool { return slices.Contains(names, o.Name) })
+	return shapes > 0 && len(names) <= maxTried && !slices.ContainsFunc(s.Graph.Outputs, func(o *onnx.ValueInfo) bool { return slices.Contains(names, o.Name) }), zeros
 }
 
-// sameShapes reports whether all values of a graph have the same shapes in two evaluations.
+// sameShapes reports whether all values that a graph computes have the same shapes in two evaluations.
 func sameShapes(a, b *eval.Scope) bool {
 	return !slices.ContainsFunc(a.Graph.Nodes, func(n *onnx.Node) bool {
-		for k := range n.Outputs {
+		for k := 0; k < len(n.Outputs) && n.Op != "Constant"; k++ {
 			if was, is := a.Output(n, k), b.Output(n, k); was.Ranked != is.Ranked || !slices.Equal(was.Shape, is.Shape) {
 				return true
 			}

@@ -164,6 +164,9 @@ func (b *Buckets) bounded(index *eval.Value) {
 			continue
 		}
 		rows := int(t.Dims[len(t.Dims)-1])
+		if first, err := t.Ints(0, t.Dims[len(t.Dims)-1]); err != nil || len(slices.Compact(first)) < 2 {
+			continue // a limit that is written out for every pair
+		}
 		if rows > 1 && int(t.Dims[len(t.Dims)-2]) == rows && b.m.FailsAt(rows+1) != nil && b.m.FailsAt(rows) == nil && b.m.FailsAt(2*rows) != nil {
 			b.Detected.Form, b.Detected.Capacity, b.Detected.Beyond = report.FormTable, rows, report.BeyondError
 			b.Detected.Where = append(b.Detected.Where, b.m.Where(t))
