@@ -132,6 +132,7 @@ var operators = []struct {
 	{"Expand", nil, []string{"f 3x2", "i 2: 3 4"}, []string{"error"}},
 	{"Tile", nil, []string{"i 2x2: 1 2 3 4", "i 2: 2 2"}, []string{"i 4x4: 1 2 1 2 3 4 3 4 1 2 1 2 3 4 3 4"}},
 	{"Tile", nil, []string{"i 2: 1 2", "i 1: 0"}, []string{"i 0:"}},
+	{"Tile", nil, []string{"i 2x2: 1 2 3 4", "i 3: 2 2 1"}, []string{"error"}},
 	{"Where", nil, []string{"b 2x1: 1 0", "i 2: 1 2", "i: 9"}, []string{"i 2x2: 1 2 9 9"}},
 	{"Where", nil, []string{"b 2: 1 1", "i 2: 1 2", "i 2"}, []string{"i 2: 1 2"}},
 	{"Where", nil, []string{"b 2: 1 0", "i 2: 1 2", "i 2"}, []string{"i 2"}},

@@ -423,7 +423,11 @@ func expand(c *call) ([]*Value, error) {
 
 func tile(c *call) ([]*Value, error) {
 	a := c.need(0)
-	repeats, ok := dims(c.need(1))
+	by := c.need(1)
+	if a.Ranked && by.Ranked && (len(by.Shape) != 1 || by.Shape[0] != len(a.Shape)) && !(c.node.Op == "Tile" && len(c.in) > 2) { // operator set 1 has a number and an axis
+		return nil, c.fail("%v repeats of %v", by.Shape, a.Shape)
+	}
+	repeats, ok := dims(by)
 	if !ok || !a.Ranked || len(repeats) != len(a.Shape) {
 		return one(&Value{Type: a.Type}), nil
 	}

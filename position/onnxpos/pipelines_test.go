@@ -377,3 +377,20 @@ func TestColumnsFirst(t *testing.T) {
 		t.Errorf("%s, %s", e.Scheme, e.Beyond)
 	}
 }
+
+// TestLengthInFloats: a graph of one length whose positions are counted in floating point counts further in a longer one.
+func TestLengthInFloats(t *testing.T) {
+	change := func(m *onnx.NewModel) {
+		number := func(name string, x float64) onnx.NewTensor { return floats(name, nil, func(int) float64 { return x }) }
+		m.Initializers = append(m.Initializers[:2:2], number("none", 0), number("six", 6), number("step", 1))
+		m.Nodes = []onnx.NewNode{node("Range", "counted", "none", "six", "step"), withInts(node("Cast", "p", "counted"), "to", int64(onnx.Int64)), node("Gather", "pe", "wpe", "p"), node("Gather", "te", "wte", "ids"),
+			node("Add", "h", "te", "pe")}
+	}
+	m := built(t, change)
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 12}); err != nil {
+		t.Fatal(err)
+	}
+	if got := result(t, m, saved(t, change)).graph.Eval.Main.Value("p").Ints; len(got) != 12 || got[11] != 11 {
+		t.Errorf("the positions of 12 tokens are %v", got)
+	}
+}

@@ -864,15 +864,13 @@ func (c *Change) correct(info *onnx.ValueInfo, v *eval.Value) {
 	}
 }
 
-// unshaped finds nodes that gave a shape at the old size, and none now though their inputs have one.
+// unshaped finds nodes that gave a shape at the old size, and none now though their inputs have one; of functions and loops, those inside tell.
 func (c *Change) unshaped(e *eval.Evaluator) (out []eval.Failure) {
-	if c.Image == [2]int{} {
-		return nil
-	}
 	old := c.Graph.Eval.Main
 	lost := func(name string) bool { return name != "" && old.Value(name).Ranked && !e.Main.Value(name).Ranked }
 	for _, n := range old.Graph.Nodes {
-		if slices.ContainsFunc(n.Outputs, lost) && !slices.ContainsFunc(n.Inputs, lost) {
+		calls := old.Call(n) != nil || slices.ContainsFunc(n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil })
+		if !calls && slices.ContainsFunc(n.Outputs, lost) && !slices.ContainsFunc(n.Inputs, lost) {
 			out = append(out, eval.Failure{Scope: e.Main, Node: n, Err: errors.New("what it gives has no shape any more")})
 		}
 	}

@@ -219,7 +219,21 @@ func (c *Change) offers(t *onnx.Tensor) []*plannedConstant {
 	if len(t.Dims) <= 1 && countsPlaces(t) && t.Len() <= 8 {
 		out = append(out, c.entries(t)...)
 	}
-	return append(append(out, c.asOne(t)...), c.buffers(t)...)
+	return slices.Concat(out, c.limits(t), c.asOne(t), c.buffers(t))
+}
+
+// limits changes a length in floating point up to which a Range counts.
+func (c *Change) limits(t *onnx.Tensor) (out []*plannedConstant) {
+	isLimit := func(n *onnx.Node) bool { return n.Op == "Range" && c.Graph.Eval.Main.Tensor(n.Input(1)) == t }
+	if !t.Type.IsFloat() || t.Len() != 1 || !slices.ContainsFunc(c.Graph.Eval.Main.Graph.Nodes, isLimit) {
+		return nil
+	}
+	for _, p := range c.pairs {
+		if x := numbers(t); len(x) == 1 && x[0] == float64(p.old) {
+			out = append(out, &plannedConstant{dims: t.Dims, fill: rows.LineFill(1, 1, func(int, int) float64 { return float64(p.new) }), why: fmt.Sprintf("the length %d in a constant", p.old)})
+		}
+	}
+	return out
 }
 
 // countsPlaces reports whether a constant can be a size or an index: narrower numbers are quantised, or zero points, whatever they equal.
@@ -302,7 +316,7 @@ func (c *Change) isTraced() bool {
 func (c *Change) asGiven(t *onnx.Tensor, values []int64) (out []*plannedConstant) {
 	var at []int
 	for i, v := range values {
-		if int(v) == c.old {
+		if v > 1 && slices.ContainsFunc(c.pairs, func(p numberPair) bool { return int(v) == p.old }) {
 			at = append(at, i)
 		}
 	}
@@ -331,7 +345,10 @@ func (c *Change) asGiven(t *onnx.Tensor, values []int64) (out []*plannedConstant
 // asOne has one number stand for as many equal ones as the graph was traced with positions, where that is laid over each of them: limits
 // that were written out.
 func (c *Change) asOne(t *onnx.Tensor) []*plannedConstant {
-	if !c.isTraced() || !slices.Contains(t.Dims, int64(c.old)) {
+	was := func(d int64) bool {
+		return d > 1 && slices.ContainsFunc(c.pairs, func(p numberPair) bool { return int(d) == p.old })
+	}
+	if !c.isTraced() || !slices.ContainsFunc(t.Dims, was) {
 		return nil
 	}
 	x := numbers(t)
@@ -340,7 +357,7 @@ func (c *Change) asOne(t *onnx.Tensor) []*plannedConstant {
 	}
 	dims := slices.Clone(t.Dims)
 	for i, d := range dims {
-		if int(d) == c.old {
+		if was(d) {
 			dims[i] = 1
 		}
 	}
@@ -351,7 +368,8 @@ func (c *Change) asOne(t *onnx.Tensor) []*plannedConstant {
 	return []*plannedConstant{p}
 }
 
-// keepsShapes reports whether every value has the shape that it had, of one sequence and of two, with a constant as planned.
+// keepsShapes reports whether every value has the shape that it had, of one sequence and of two, with a constant as planned. A graph that
+// was traced with one sequence as well, and so takes no two, is to take none then either.
 func (c *Change) keepsShapes(t *onnx.Tensor, p *plannedConstant) bool {
 	back, earlier := *c, c.planned[t]
 	defer func() {
@@ -366,7 +384,11 @@ func (c *Change) keepsShapes(t *onnx.Tensor, p *plannedConstant) bool {
 		delete(c.planned, t)
 		was := back.probe()
 		c.planned[t] = p
-		if !sameShapes(was.Main, back.probe().Main) {
+		if is := back.probe(); len(was.Failures) > 0 && batch > 1 {
+			if len(is.Failures) == 0 {
+				return false
+			}
+		} else if !sameShapes(was.Main, is.Main) {
 			return false
 		}
 	}

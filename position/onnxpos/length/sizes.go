@@ -735,7 +735,7 @@ func (z *sizes) resize(n *onnx.Node, inputs []*eval.Value) {
 		case len(pair) > 0 && d >= k-2:
 			to[d] = int64(pair[0][d-(k-2)])
 		case is == was.Shape[d]:
-		case is*int(target[d])%was.Shape[d] != 0:
+		case was.Shape[d] == 0 || is*int(target[d])%was.Shape[d] != 0:
 			z.doubts[n] = fmt.Sprintf("%d became %d, and its size %d cannot follow in whole numbers", was.Shape[d], is, target[d])
 			return
 		default:
@@ -791,7 +791,7 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 // limit is what a place at which tokens are cut becomes, unless that was found already: as many of them as hang on the length, from the
 // beginning or from the end.
 func (z *sizes) limit(found, was int64) int64 {
-	if is, ok := z.rows[int(max(was, -was))]; ok && found == was {
+	if is, ok := z.rows[int(max(was, -was))]; ok && found == was && was != 0 {
 		return int64(is) * (was / max(was, -was))
 	}
 	return found
