@@ -90,9 +90,11 @@ func Relative(m Model, o RelativeOptions) (_ Outcome, err error) {
 	switch {
 	case !found:
 		return Outcome{}, &Refusal{Why: "the model has no relative bias by buckets of distance, and no table of distances that are clipped", Instead: "inspect says what it has"}
-	case out.Changes == nil && o.Buckets == 0:
+	case out.Changes != nil:
+		out.Nothing = ""
+	case out.Nothing == "" && o.Buckets == 0:
 		out.Nothing = fmt.Sprintf("the model tells distances up to %d apart already", o.MaxDistance)
-	case out.Changes == nil:
+	case out.Nothing == "":
 		out.Nothing = "the model's buckets are these already"
 	}
 	return out, nil
@@ -146,7 +148,7 @@ func resizeDistances(s DistanceResizer, i, most, positions int, out *Outcome) er
 	return nil
 }
 
-// rebucket changes one site.
+// rebucket changes one site, unless no distance between as many positions as the model takes gets another bucket.
 func (o RelativeOptions) rebucket(m Model, i int, from schemes.Buckets, out *Outcome) error {
 	s := m.Sites()[i]
 	to := from
@@ -168,6 +170,10 @@ func (o RelativeOptions) rebucket(m Model, i int, from schemes.Buckets, out *Out
 		return &UsageError{What: fmt.Sprintf("--buckets %d: too few to tell near from far", to.Buckets)}
 	case to.MaxDistance <= single:
 		return &UsageError{What: fmt.Sprintf("--max-distance %d: the nearest %d distances have buckets of their own, and it must be beyond them", to.MaxDistance, single)}
+	}
+	if n := Length(m, m.Describe()).Capacity; n != nil && to.Buckets == from.Buckets && !to.Equal(from) && from.AlikeWithin(*n, to.MaxDistance) {
+		out.Nothing = fmt.Sprintf("the model takes %d positions, and no distance between them gets another bucket", *n)
+		return nil
 	}
 	if to.Equal(from) {
 		return nil

@@ -99,6 +99,18 @@ func (b Buckets) Equal(other Scheme) bool {
 		b.Bidirectional == o.Bidirectional && (b.Heads == o.Heads || b.Heads == 0 || o.Heads == 0)
 }
 
+// AlikeWithin reports whether no distance between so many positions gets another bucket with another greatest distance.
+func (b Buckets) AlikeWithin(positions, maxDistance int) bool {
+	other := b
+	other.MaxDistance = maxDistance
+	for d := 1; d < positions; d++ {
+		if b.Bucket(d) != other.Bucket(d) || b.Bucket(-d) != other.Bucket(-d) {
+			return false
+		}
+	}
+	return true
+}
+
 // String says the encoding in a line.
 func (b Buckets) String() string {
 	way := "causal"

@@ -340,3 +340,19 @@ func TestALiBiSample(t *testing.T) {
 		}
 	}
 }
+
+func TestAlikeWithin(t *testing.T) {
+	b := Buckets{Buckets: 32, MaxDistance: 128}
+	for _, test := range []struct {
+		positions, distance int
+		alike               bool
+	}{{11, 256, true}, {17, 256, true}, {128, 256, false}, {11, 20, true}, {1 << 20, 128, true}} {
+		if got := b.AlikeWithin(test.positions, test.distance); got != test.alike {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+	b.Bidirectional = true
+	if b.AlikeWithin(17, 256) || !b.AlikeWithin(9, 256) {
+		t.Error("in both directions the nearest 8 distances alone have buckets of their own")
+	}
+}

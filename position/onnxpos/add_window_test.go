@@ -143,3 +143,24 @@ func TestAddToWindows(t *testing.T) {
 		}
 	}
 }
+
+// TestChannelsThatAttend: what weighs channels by what they have at all positions is no attention between positions, and gets nothing.
+func TestChannelsThatAttend(t *testing.T) {
+	for _, einsum := range []bool{false, true} {
+		m := built(t, func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "x", Type: onnx.Float, Dims: []int64{1, 12, 16}}}
+			m.Outputs = []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: []int64{1, 12, 16}}}
+			m.Initializers = []onnx.NewTensor{noise("Wq", 16, 16), noise("Wk", 16, 16), noise("Wv", 16, 16), noise("Wo", 16, 16)}
+			m.Nodes = []onnx.NewNode{node("MatMul", "q", "x", "Wq"), node("MatMul", "k", "x", "Wk"), node("MatMul", "v", "x", "Wv")}
+			if einsum {
+				m.Nodes = append(m.Nodes, withInts(node("Einsum", "scores", "q", "k"), "equation", "bnc,bnd->bcd"))
+			} else {
+				m.Nodes = append(m.Nodes, withInts(node("Transpose", "turned", "q"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "turned", "k"))
+			}
+			m.Nodes = append(m.Nodes, node("Softmax", "p", "scores"), withInts(node("Transpose", "p turned", "p"), "perm", []int64{0, 2, 1}), node("MatMul", "seen", "v", "p turned"), node("MatMul", "y", "seen", "Wo"))
+		})
+		if a := m.Attentions(); len(a) > 0 {
+			t.Errorf("einsum %v: %d attentions", einsum, len(a))
+		}
+	}
+}

@@ -5,19 +5,20 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/position/onnxpos/places"
 )
 
 // doubts refuses a change with which a graph of a fixed length runs, and yet
 // cannot be what was meant (decision 0006).
-func (c *lengthChange) doubts(e *eval.Evaluator) error {
-	if err := c.rowsFollow(e); err != nil {
+func doubts(c *length.Change, e *eval.Evaluator) error {
+	if err := rowsFollow(c, e); err != nil {
 		return err
 	}
 	if err := c.UnknownBuckets(e); err != nil || c.Graph.FixedLength() == 0 || c.Image != [2]int{} || c.Frames > 0 {
 		return err
 	}
-	if err := c.outputsFollow(e); err != nil {
+	if err := outputsFollow(c, e); err != nil {
 		return err
 	}
 	old := c.Graph.Eval.Scopes()
@@ -36,7 +37,7 @@ func (c *lengthChange) doubts(e *eval.Evaluator) error {
 
 // outputsFollow refuses outputs that stay at the old length, lose their shape, or
 // change where they did not hold it.
-func (c *lengthChange) outputsFollow(e *eval.Evaluator) error {
+func outputsFollow(c *length.Change, e *eval.Evaluator) error {
 	fixed := c.Graph.FixedLength()
 	for _, o := range c.Graph.File.Graph.Outputs {
 		before, after := c.Graph.Eval.Main.Value(o.Name), e.Main.Value(o.Name)

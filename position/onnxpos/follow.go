@@ -7,11 +7,12 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 )
 
 // rowsFollow refuses a change after which a position does not read its own row.
-func (c *lengthChange) rowsFollow(e *eval.Evaluator) error {
+func rowsFollow(c *length.Change, e *eval.Evaluator) error {
 	planned := map[*origin.Maps]*origin.Planned{}
 	for _, s := range c.Sites() {
 		t, ok := s.(*tableSite)
@@ -28,7 +29,7 @@ func (c *lengthChange) rowsFollow(e *eval.Evaluator) error {
 			planned[t.origins] = t.origins.Planned(e, axis)
 		}
 		for _, u := range t.uses {
-			if err := c.tableFollows(e, planned[t.origins], u); err != nil {
+			if err := tableFollows(c, e, planned[t.origins], u); err != nil {
 				return err
 			}
 		}
@@ -38,7 +39,7 @@ func (c *lengthChange) rowsFollow(e *eval.Evaluator) error {
 
 // tableFollows refuses a table whose rows went to the positions in order, and do not any
 // more: it asks the graph as it is planned which row each position gets.
-func (c *lengthChange) tableFollows(e *eval.Evaluator, planned *origin.Planned, u *addition) error {
+func tableFollows(c *length.Change, e *eval.Evaluator, planned *origin.Planned, u *addition) error {
 	if planned == nil || u.sheet == nil || u.share == nil || len(u.share.Row) == 0 || len(u.sheet.Covers) != 1 || u.share.Table.Planar {
 		return nil
 	}

@@ -4,9 +4,11 @@
 package attention
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -50,6 +52,9 @@ func Find(m *site.Graph, sites []site.Site, axes Axes) []*position.Attention {
 			a.Layer = len(found)
 			if axes != nil {
 				a.Inputs = axes.InputsOf(s, n.Output(0))
+				if image := m.ImageInput(); image != nil && slices.Equal(a.Inputs, []string{image.Name}) && min(m.PatchGrid()[0], m.PatchGrid()[1]) > 1 {
+					a.AddWindow, a.Closed = nil, cmp.Or(a.Closed, n.Title()+" weighs patches of a picture: what is near in their order is not what is near in the picture")
+				}
 			}
 			found = append(found, a)
 			switch {
@@ -134,7 +139,7 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 		return nil
 	}
 	c := cut.Find(s, softmax)
-	if c == nil {
+	if c == nil || axes != nil && comparesChannels(s, c.Product, axes) {
 		return nil
 	}
 	closed := ""
@@ -182,6 +187,20 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 		a.AddBias, a.AddWindow, a.Crosses, a.Closed = nil, nil, true, crossing
 	}
 	return a
+}
+
+// comparesChannels reports whether a product sums over positions and leaves none for keys: channels attend to channels (XCiT, Restormer), which
+// encodes no positions and hides none.
+func comparesChannels(s *eval.Scope, product *onnx.Node, axes Axes) bool {
+	of := eval.Operands(product)
+	q, scores := s.Value(of[0]).Shape, s.Value(product.Output(0)).Shape
+	summed := len(q) - 1
+	if terms, out, ok := eval.Subscripts(product, len(q), len(s.Value(of[1]).Shape)); ok {
+		summed = slices.IndexFunc([]rune(terms[0]), func(label rune) bool {
+			return strings.ContainsRune(terms[1], label) && !strings.ContainsRune(out, label)
+		})
+	}
+	return summed >= 0 && axes.OverPositions(s, of[0], summed) && !axes.OverPositions(s, product.Output(0), len(scores)-1)
 }
 
 // queriesLast reports whether the axis of scores ahead of their keys runs over queries, and not the one before that: with one token more it is
