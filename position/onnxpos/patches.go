@@ -70,15 +70,27 @@ func (m *Model) laterPatches(tables []*tableSite) {
 }
 
 // windowPatches takes the node for the one that makes the patches, where no table is of a grid, that makes as many as biases are between:
-// behind a stem of several convolutions (LeViT).
+// behind a stem of several convolutions (LeViT). Where no other axis of the scores is of positions, biases are between all of them, and end with
+// the picture if the graph takes no larger one.
 func (m *Model) windowPatches(d *detector, found []site.Site) []site.Site {
 	for _, s := range found {
 		w, ok := s.(*relative.Window)
-		if !ok || m.graph.Patches != nil {
+		if !ok {
 			continue
 		}
-		if sides := w.Detected.Scheme.(schemes.Other).Window; len(sides) == 2 {
-			m.graph.Patches = d.mapOf(w.First(), sides[0], sides[1])
+		first, sides := w.First(), w.Detected.Scheme.(schemes.Other).Window
+		if len(sides) != 2 {
+			continue
+		}
+		if m.graph.Patches == nil {
+			m.graph.Patches = d.mapOf(first, sides[0], sides[1])
+		}
+		windows := first.Graph != d.m.File.Graph
+		if scores := d.labels.Of(d.e.Main, first.Output(0)).Axes; !windows && len(scores) > 2 {
+			windows = slices.ContainsFunc(scores[:len(scores)-2], d.labels.IsOfPositions)
+		}
+		if side := m.graph.PatchSize(); !windows && (!m.graph.FreeImage() || m.graph.WithPicture([2]int{(sides[0] + 1) * side, (sides[1] + 1) * side}) == nil) {
+			w.Detected.Capacity = sides[0] * sides[1]
 		}
 	}
 	return found

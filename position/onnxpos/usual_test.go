@@ -173,8 +173,8 @@ func TestUsualSizes(t *testing.T) {
 			index := schemes.SymmetricWindowIndex(14, 14)
 			biased(m, 4, 196, func(h, q, k int) float64 { return float64((index[q][k]+h)*7919%101) / 101 })
 		}, "relative-table, rows 196, heads 4, window 14×14 ×196"},
-		{"biases a head, gathered along the second axis", func(m *onnx.NewModel) { gathered(m, 4) }, "relative-table, rows 196, heads 4, window 14×14"},
-		{"biases too many to be looked at, gathered", func(m *onnx.NewModel) { gathered(m, 128) }, "relative-table, rows 196, heads 128, window 14×14"},
+		{"biases a head, gathered along the second axis", func(m *onnx.NewModel) { gathered(m, 4) }, "relative-table, rows 196, heads 4, window 14×14 ×196"},
+		{"biases too many to be looked at, gathered", func(m *onnx.NewModel) { gathered(m, 128) }, "relative-table, rows 196, heads 128, window 14×14 ×196"},
 		{"a bias too large to be looked at, in a fused attention", func(m *onnx.NewModel) {
 			photo(m, 8)
 			fused := onnx.NewNode{Op: "MultiHeadAttention", Domain: "com.microsoft", Inputs: []string{"x", "x", "x", "", "", "bias"}, Outputs: []string{"h"},

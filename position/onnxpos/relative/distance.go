@@ -478,8 +478,6 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 		e.Form, e.Capacity, e.Dtype = report.FormTable, n, stored.Type.String()
 	case m.graph.FixedLength() == n: // of text: nothing else says how far it goes
 		e.Capacity = n
-	case window != nil && m.graph.PatchGrid() == [2]int(window) && m.graph.WithPicture([2]int{(window[0] + 1) * m.graph.PatchSize(), (window[1] + 1) * m.graph.PatchSize()}) == nil:
-		e.Capacity = window[0] * window[1] // the whole picture
 	}
 	seen := map[*onnx.Tensor]bool{}
 	for _, use := range uses {
