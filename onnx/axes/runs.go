@@ -95,9 +95,10 @@ func wholeOf(parts Axis) (n, size int) {
 	return n, size
 }
 
-// isOwn reports whether an atom is an axis of an input, or made of one, and not just a part of another.
+// isOwn reports whether an atom is an axis of an input, or made of one, and not just a part of another, or a run of a constant's rows.
 func isOwn(a *Atom) bool {
-	return len(a.inputs) > 0 || slices.ContainsFunc(a.made, func(d derivation) bool { return d.start != piece })
+	given := func(string, int) bool { return true }
+	return len(a.inputs) > 0 || slices.ContainsFunc(a.made, func(d derivation) bool { return d.start != piece && comesFrom(d.from, given) })
 }
 
 // outermost is the axis of an input, or what was made of one, that an atom was cut out of;
@@ -143,6 +144,10 @@ func outOfOrder(f Factor) bool {
 // ComesFrom reports whether an axis is one of an input, or was made or cut out of one, for
 // which is gives true.
 func (l *Labels) ComesFrom(axis Axis, is func(input string, axis int) bool) bool {
+	return comesFrom(axis, is)
+}
+
+func comesFrom(axis Axis, is func(input string, axis int) bool) bool {
 	seen := map[*Atom]bool{}
 	queue := slices.Clone(leaves(axis))
 	for i := 0; i < len(queue) && i < maxAncestry; i++ {

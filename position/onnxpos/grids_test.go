@@ -41,6 +41,19 @@ func TestPatchesCutApart(t *testing.T) {
 	}
 }
 
+// TestRunOfRows: a table of more rows than there are patches, of which a Slice takes as many, is that of the patches.
+func TestRunOfRows(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		cutApart(m)
+		m.Outputs[0].Dims = []int64{1, 16, 8}
+		m.Initializers = append(m.Initializers, integers("first", 0), integers("sixteen", 16), integers("along", 1))
+		m.Nodes = append(m.Nodes[:4:4], node("Slice", "some", "pos", "first", "sixteen", "along"), node("Add", "h0", "e", "some"), node("MatMul", "h", "h0", "W"))
+	})
+	if got := found(m); got != "position table of 16 rows of 8, grid 4×4 ×16" {
+		t.Error(got)
+	}
+}
+
 // axialText makes the model one of a free length, with a table of 4 rows for p div 8 and one of 8 for
 // p mod 8.
 func axialText(m *onnx.NewModel) {

@@ -52,7 +52,7 @@ func Find(m *site.Graph, sites []site.Site, axes Axes) []*position.Attention {
 			a.Layer = len(found)
 			if axes != nil {
 				a.Inputs = axes.InputsOf(s, n.Output(0))
-				if image := m.ImageInput(); image != nil && slices.Equal(a.Inputs, []string{image.Name}) && min(m.PatchGrid()[0], m.PatchGrid()[1]) > 1 {
+				if image := m.ImageInput(); image != nil && !a.Causal && slices.Contains(a.Inputs, image.Name) && min(m.PatchGrid()[0], m.PatchGrid()[1]) > 1 {
 					a.AddWindow, a.Closed = nil, cmp.Or(a.Closed, n.Title()+" weighs patches of a picture: what is near in their order is not what is near in the picture")
 				}
 			}
