@@ -350,30 +350,36 @@ func unsqueeze(c *call) ([]*Value, error) {
 	return one(a.view(shape)), nil
 }
 
+// orderOf is the axis of its input that each of a Transpose's result is; not ok where its attribute is no order of so many.
+func orderOf(n *onnx.Node, rank int) (order []int, ok bool) {
+	perm := n.Ints("perm")
+	if perm == nil {
+		for i := range rank {
+			order = append(order, rank-1-i)
+		}
+		return order, true
+	}
+	seen := make([]bool, rank)
+	for _, p := range perm {
+		axis, ok := axisOf(p, rank)
+		if !ok || seen[axis] {
+			return nil, false
+		}
+		order, seen[axis] = append(order, axis), true
+	}
+	return order, len(perm) == rank
+}
+
 func transpose(c *call) ([]*Value, error) {
 	a := c.need(0)
 	if !a.Ranked {
 		return one(&Value{Type: a.Type}), nil
 	}
-	rank := len(a.Shape)
-	order := make([]int, rank)
-	for i := range order {
-		order[i] = rank - 1 - i
+	order, ok := orderOf(c.node, len(a.Shape))
+	if !ok {
+		return nil, c.fail("perm %v of %v", c.node.Ints("perm"), a.Shape)
 	}
-	if perm := c.node.Ints("perm"); perm != nil {
-		if len(perm) != rank {
-			return nil, c.fail("perm %v of %v", perm, a.Shape)
-		}
-		seen := make([]bool, rank)
-		for i, p := range perm {
-			axis, ok := axisOf(p, rank)
-			if !ok || seen[axis] {
-				return nil, c.fail("perm %v of %v", perm, a.Shape)
-			}
-			order[i], seen[axis] = axis, true
-		}
-	}
-	shape, strides := make([]int, rank), make([]int, rank)
+	shape, strides := make([]int, len(order)), make([]int, len(order))
 	own := newWalker(a.Shape, a.Shape).strides
 	for i, p := range order {
 		shape[i], strides[i] = a.Shape[p], own[p]

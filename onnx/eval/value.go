@@ -294,7 +294,7 @@ func outerOf(shape []int, axis int) int {
 }
 
 // take selects indices along an axis, of which at most so many elements are kept.
-// Of a constant that was not read yet only the selected parts are.
+// Of a constant that was not read yet only the selected parts are, unless they are as many numbers as it has.
 func (v *Value) take(axis int, indices []int, most int) *Value {
 	shape := slices.Clone(v.Shape)
 	shape[axis] = len(indices)
@@ -303,7 +303,7 @@ func (v *Value) take(axis int, indices []int, most int) *Value {
 	if onnx.Size(shape) > most || !v.has() {
 		return out
 	}
-	if v.stored != nil && v.Ints == nil && v.Floats == nil && v.Len() > 4096 {
+	if v.stored != nil && v.Ints == nil && v.Floats == nil && v.Len() > 4096 && (onnx.Size(shape) < v.Len() || !v.Known()) {
 		return v.takeRows(out, axis, indices, outer, inner)
 	}
 	if !v.Known() {

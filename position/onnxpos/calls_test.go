@@ -280,16 +280,23 @@ func TestSequenceOfParts(t *testing.T) {
 	}
 }
 
-// TestReadBack: a bias that is too large to be found again is refused ahead of the change.
+// TestReadBack: a mask that is too large to be found again is refused ahead of the change; a bias is found by the first positions, whatever its size.
 func TestReadBack(t *testing.T) {
-	m := built(t, func(m *onnx.NewModel) {
+	change := func(m *onnx.NewModel) {
 		freeText(m, 8)
 		m.Inputs[0].Dims[1], m.Outputs[0].Dims[1] = 4096, 4096
 		m.Nodes = slices.Concat(m.Nodes[3:4], oneHead("", "te", "te"), []onnx.NewNode{node("MatMul", "h", "seen", "W")})
-	})
-	_, err := position.AddALiBi(m, position.ALiBiOptions{})
+	}
+	_, err := position.AddWindow(built(t, change), position.WindowOptions{Positions: 64})
 	if refusal, ok := err.(*position.Refusal); !ok || !strings.Contains(refusal.Why, "read back") {
-		t.Errorf("%v", err)
+		t.Errorf("a window: %v", err)
+	}
+	m := built(t, change)
+	if _, err := position.AddALiBi(m, position.ALiBiOptions{MaxBias: 6}); err != nil {
+		t.Fatal(err)
+	}
+	if got := found(result(t, m, saved(t, change))); !strings.HasPrefix(got, "ALiBi, 1 heads, max bias 6") {
+		t.Error(got)
 	}
 }
 

@@ -216,12 +216,12 @@ func lowest(t onnx.DataType) float64 {
 	return -math.MaxFloat32
 }
 
-// mostAdded is how many numbers a bias has at most that is found in the new file again.
+// mostAdded is how many numbers a mask has at most that is found in the new file again.
 const mostAdded = 1 << 22
 
-// readable refuses a bias that could not be read back, of a graph with a fixed number of many positions.
+// readable refuses a mask that could not be read back, of a graph with a fixed number of many positions; of a bias the first ones tell its slopes.
 func readable(bias addition, queries, keys int) error {
-	if queries == 0 || max(bias.heads, 1)*keys <= mostAdded/queries {
+	if queries == 0 || bias.heads > 0 || keys <= mostAdded/queries {
 		return nil
 	}
 	return &position.Refusal{Why: fmt.Sprintf("between %d queries and %d keys, of which the graph has a fixed number, what is added has more than the %d numbers that are read back to be checked", queries, keys, mostAdded),

@@ -81,6 +81,7 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 		e.Where = append(e.Where, report.Where{Node: uses[0].node.Title()})
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds a bias linear in the distance to attention scores (%d places)", uses[0].node.Title(), len(uses))})
+	e.Evidence = append(e.Evidence, ofFirst(uses[0].scope, uses[0].name, len(uses[0].heads[0]))...)
 	a.Detected = e
 	return a
 }

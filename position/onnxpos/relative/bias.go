@@ -1,6 +1,7 @@
 package relative
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // bias is a place where numbers that depend on position are added to
@@ -55,16 +57,35 @@ func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
 	}
 }
 
-// large notes a bias whose numbers are too many to be looked at, where an index
-// says what they are.
+// large notes a bias whose numbers are too many to be looked at, where an index says what they are, or those between the first positions
+// are linear.
 func (m *Search) large(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) {
 	k := len(v.Shape)
-	if k < 3 || v.Len() == 0 || v.Shape[k-3] > maxHeads {
+	if k < 2 || v.Len() == 0 {
 		return
 	}
 	if gather, _ := trace.RelativeGather(s, name); gather != nil {
-		m.biases = append(m.biases, &bias{s, n, name, v, make([][][]float64, v.Shape[k-3])})
+		if k > 2 && v.Shape[k-3] <= maxHeads {
+			m.biases = append(m.biases, &bias{s, n, name, v, make([][][]float64, v.Shape[k-3])})
+		}
+		return
 	}
+	if first := s.FirstPlaces(name); first != nil && first.Floats != nil {
+		if b := (&bias{s, n, name, first, headsOf(first)}); b.heads != nil {
+			if _, linear := b.slopes(); linear {
+				m.biases = append(m.biases, b)
+			}
+		}
+	}
+}
+
+// ofFirst says how many positions were looked at of a value of more.
+func ofFirst(s *eval.Scope, name string, positions int) []report.Evidence {
+	shape := s.Value(name).Shape
+	if k := len(shape); k < 2 || shape[k-2] <= positions {
+		return nil
+	}
+	return []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("read between the first %d positions; what is between others was not looked at", positions)}}
 }
 
 // maxBias bounds the numbers of a bias that is looked at, though the evaluator does not keep it, and maxBiases those of all.

@@ -39,6 +39,9 @@ func (m *Search) longestIndex(p *picked) *eval.Value {
 		if v := bydistance.LongestIndex(m.graph, p.Scope, p.Index().Name); v != nil {
 			return v
 		}
+		if p.index.Large() {
+			return p.Scope.FirstPlaces(p.Index().Name)
+		}
 		return p.index
 	}
 	for _, length := range bydistance.Lengths {
@@ -121,6 +124,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 		site.Detected.Evidence = append(site.Detected.Evidence, report.Evidence{Kind: "structure", Says: "it was read off the text's places; those of a picture behind them are counted anew"})
 	}
 	if p.Gather != nil {
+		site.Detected.Evidence = append(site.Detected.Evidence, ofFirst(p.Scope, key, queries)...)
 		site.bounded(p.Scope.Value(key))
 	}
 	return site

@@ -316,6 +316,9 @@ func relativeGatherIn(s *eval.Scope, name string, seen map[sourceKey]bool) (*onn
 	}
 	if i := IndexOf(at, n); i.Node != nil && Stored(at, n.Input(0)) != nil {
 		index := at.Enlarge(i.Name)
+		if first := at.FirstPlaces(i.Name); index.Large() && first != nil {
+			index = first
+		}
 		if len(index.Shape) >= 2 && index.Known() && !index.Data && index.Varies(len(index.Shape)-1) {
 			if _, _, counts := index.Counts(); !counts {
 				return n, at
