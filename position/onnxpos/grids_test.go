@@ -41,6 +41,24 @@ func TestPatchesCutApart(t *testing.T) {
 	}
 }
 
+// TestFramesCutApart: frames of a video that a Reshape takes two by two stay as many where its pictures become larger.
+func TestFramesCutApart(t *testing.T) {
+	video := func(m *onnx.NewModel) {
+		m.Inputs = []onnx.NewValue{{Name: "pixel_values", Type: onnx.Float, Dims: []int64{1, 3, 4, 32, 32}}}
+		m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 32, 8}}}
+		m.Initializers = []onnx.NewTensor{integers("cut", 1, 3, 2, 2, 4, 8, 4, 8), integers("flat", 1, 32, 384), noise("E", 384, 8), noise("pos", 1, 32, 8), noise("W", 8, 8)}
+		m.Nodes = []onnx.NewNode{node("Reshape", "apart", "pixel_values", "cut"), withInts(node("Transpose", "patches", "apart"), "perm", []int64{0, 2, 4, 6, 3, 5, 7, 1}),
+			node("Reshape", "rows", "patches", "flat"), node("MatMul", "x", "rows", "E"), node("Add", "h0", "x", "pos"), node("MatMul", "h", "h0", "W")}
+	}
+	m := built(t, video)
+	if _, err := position.ResizeGrid(m, position.GridOptions{Image: 64}); err != nil {
+		t.Fatal(err)
+	}
+	if got := found(result(t, m, saved(t, video))); got != "position table of 128 rows of 8, grid 2×8×8 ×128" {
+		t.Error(got)
+	}
+}
+
 // TestRunOfRows: a table of more rows than there are patches, of which a Slice takes as many, is that of the patches.
 func TestRunOfRows(t *testing.T) {
 	m := built(t, func(m *onnx.NewModel) {

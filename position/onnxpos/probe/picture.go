@@ -410,8 +410,11 @@ func (p *Probe) FrameGrid() (patches, frames int) {
 	if made == nil {
 		return patches, 1
 	}
-	if v := p.Eval.Main.Value(made.Node.Output(0)); len(v.Shape) == 5 && made.Rows == 3 && v.Shape[2] > 0 {
+	switch v, rows := p.Eval.Main.Value(made.Node.Output(0)), made.Rows; {
+	case len(v.Shape) == 5 && rows == 3 && v.Shape[2] > 0:
 		return v.Shape[2], max(patches/v.Shape[2], 1)
+	case len(v.Shape) > 5 && rows > 1 && v.Shape[rows-2]*v.Shape[rows-1] == patches: // a Reshape cuts frames apart as well
+		return v.Shape[rows-2], max(v.Shape[rows-1], 1)
 	}
 	return patches, 1
 }
