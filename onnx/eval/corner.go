@@ -71,7 +71,7 @@ func (c *corners) find(name string, want []int, depth int) *Value {
 		return v.head(want)
 	}
 	n, at := s.Find(name)
-	if n == nil || at != s || len(n.Inputs) == 0 || len(n.Outputs) != 1 {
+	if n == nil || at != s || n.Domain != "" || len(n.Inputs) == 0 || len(n.Outputs) != 1 { // functions have a domain
 		return nil
 	}
 	switch {
@@ -95,7 +95,7 @@ func (c *corners) find(name string, want []int, depth int) *Value {
 		out := Shaped(a.Type, want...).from(a)
 		copyElements(out, a, newWalker(a.Shape, want))
 		return out
-	case Is(n, Layout):
+	case Is(n, Layout) && !Is(n, Elements): // those have scales and zero points
 		from, ok := withoutOnes(s.Input(n, 0).Shape, v.Shape, want)
 		if !ok {
 			return nil
@@ -142,7 +142,7 @@ func (c *corners) run(n *onnx.Node, inputs int, want []int, depth int, from func
 func (c *corners) gather(n *onnx.Node, want []int, depth int) *Value {
 	data, index := c.scope.Input(n, 0), c.scope.Input(n, 1)
 	axis, ok := axisOf(n.Int("axis", 0), len(data.Shape))
-	if !ok || !index.Ranked {
+	if !ok || !index.Ranked || !data.Ranked || len(want) != len(data.Shape)-1+len(index.Shape) {
 		return nil
 	}
 	all := slices.Concat(data.Shape[:axis], want[axis:axis+len(index.Shape)], data.Shape[axis+1:])

@@ -28,6 +28,7 @@ func TestCorner(t *testing.T) {
 		{"laid out anew", []onnx.NewNode{nodeOf("Sub", "d", "k", "q"), nodeOf("Unsqueeze", "u", "d", "zeros"), nodeOf("Squeeze", "s", "u", "zeros"), withInts(nodeOf("Transpose", "t", "s"), "perm", []int64{1, 0}), nodeOf("Expand", "y", "t", "heads")}, false},
 		{"a constant of all pairs", []onnx.NewNode{nodeOf("Add", "y", "pairs", "q")}, false},
 		{"the last places", []onnx.NewNode{nodeOf("Sub", "d", "k", "q"), nodeOf("Slice", "y", "d", "ones", "all", "zeros")}, true},
+		{"quantised", []onnx.NewNode{nodeOf("Sub", "d", "k", "q"), withInts(nodeOf("Cast", "i", "d"), "to", int64(onnx.Int32)), nodeOf("DequantizeLinear", "y", "i", "scale")}, true},
 		{"places joined", []onnx.NewNode{nodeOf("Sub", "d", "k", "q"), withInts(nodeOf("Concat", "y", "d", "d"), "axis", int64(0))}, true},
 	} {
 		at := func(n int) *Scope {
@@ -52,7 +53,7 @@ func TestCorner(t *testing.T) {
 			b := onnx.NewModel{Opset: 17, Nodes: test.nodes, Outputs: []onnx.NewValue{{Name: "y", Type: onnx.Float}}, Initializers: []onnx.NewTensor{
 				ints("q", []int64{int64(n), 1}, count), ints("k", []int64{1, int64(n)}, count), ints("zero", nil, is(0)), ints("one", nil, is(1)), ints("seven", nil, is(7)),
 				ints("zeros", []int64{1}, is(0)), ints("ones", []int64{1}, is(1)), ints("all", []int64{1}, is(math.MaxInt64)), ints("heads", []int64{3}, func(i int) int64 { return []int64{2, 1, 1}[i] }),
-				ints("pairs", []int64{int64(n), int64(n)}, func(i int) int64 { return int64(i/n*1000 - i%n) }), floats("slopes", 4, 1, 1), floats("table", 8, 4)}}.Build()
+				ints("pairs", []int64{int64(n), int64(n)}, func(i int) int64 { return int64(i/n*1000 - i%n) }), floats("slopes", 4, 1, 1), floats("scale"), floats("table", 8, 4)}}.Build()
 			f, err := onnx.NewFile(bytes.NewReader(b), int64(len(b)))
 			if err != nil {
 				t.Fatal(err)

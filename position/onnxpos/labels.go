@@ -47,7 +47,7 @@ func (m *Model) InputsOf(s *eval.Scope, name string) (names []string) {
 func (m *Model) OverPositions(s *eval.Scope, name string, axis int) bool {
 	l := m.labels()
 	of := l.Of(s, name).Axes
-	return axis < len(of) && l.IsOfPositions(of[axis])
+	return axis >= 0 && axis < len(of) && l.IsOfPositions(of[axis])
 }
 
 // input says what a graph input holds, for following its axes.

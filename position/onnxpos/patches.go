@@ -89,7 +89,7 @@ func (m *Model) windowPatches(d *detector, found []site.Site) []site.Site {
 		if scores := d.labels.Of(d.e.Main, first.Output(0)).Axes; !windows && len(scores) > 2 {
 			windows = slices.ContainsFunc(scores[:len(scores)-2], d.labels.IsOfPositions)
 		}
-		if side := m.graph.PatchSize(); !windows && (!m.graph.FreeImage() || m.graph.WithPicture([2]int{(sides[0] + 1) * side, (sides[1] + 1) * side}) == nil) {
+		if side := m.graph.PatchSize(); !windows && (!m.graph.FreeImage() || side > 0 && m.graph.WithPicture([2]int{(sides[0] + 1) * side, (sides[1] + 1) * side}) == nil) {
 			w.Detected.Capacity = sides[0] * sides[1]
 		}
 	}

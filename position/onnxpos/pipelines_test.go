@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -375,6 +376,30 @@ func TestColumnsFirst(t *testing.T) {
 	})
 	if e := position.Inspect(m).Encodings[0]; e.Scheme != "learned" || e.Beyond != "continues" {
 		t.Errorf("%s, %s", e.Scheme, e.Beyond)
+	}
+}
+
+// TestTracedCounts: ones for each position that are counted as well, for a mean, are not one for all; nor is a length in floating point that
+// scales the data changed with the positions.
+func TestTracedCounts(t *testing.T) {
+	number := func(name string, x float64) onnx.NewTensor { return floats(name, nil, func(int) float64 { return x }) }
+	for name, change := range map[string]func(m *onnx.NewModel){
+		"a mean over a mask": func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, floats("mask", []int64{1, 7, 1}, func(int) float64 { return 1 }))
+			m.Nodes[5].Outputs[0] = "x"
+			m.Nodes = append(m.Nodes, node("Mul", "seen", "x", "mask"), node("ReduceSum", "count", "mask", "one"), node("Div", "h", "seen", "count"))
+		},
+		"a scale as large as the length": func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers[:2:2], number("none", 0), number("six", 6), number("step", 1))
+			m.Nodes = []onnx.NewNode{node("Range", "counted", "none", "six", "step"), withInts(node("Cast", "p", "counted"), "to", int64(onnx.Int64)), node("Gather", "pe", "wpe", "p"), node("Gather", "te", "wte", "ids"),
+				node("Div", "small", "te", "six"), node("Add", "h", "small", "pe")}
+		},
+	} {
+		var refusal *position.Refusal
+		if _, err := position.Extend(built(t, change), position.ExtendOptions{Length: 12}); !errors.As(err, &refusal) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -224,8 +224,7 @@ func (c *Change) offers(t *onnx.Tensor) []*plannedConstant {
 
 // limits changes a length in floating point up to which a Range counts.
 func (c *Change) limits(t *onnx.Tensor) (out []*plannedConstant) {
-	isLimit := func(n *onnx.Node) bool { return n.Op == "Range" && c.Graph.Eval.Main.Tensor(n.Input(1)) == t }
-	if !t.Type.IsFloat() || t.Len() != 1 || !slices.ContainsFunc(c.Graph.Eval.Main.Graph.Nodes, isLimit) {
+	if !t.Type.IsFloat() || t.Len() != 1 || !readBy(c.Graph.Eval.Main, t, func(n *onnx.Node, input int) bool { return n.Op == "Range" && input == 1 }) {
 		return nil
 	}
 	for _, p := range c.pairs {
@@ -348,7 +347,8 @@ func (c *Change) asOne(t *onnx.Tensor) []*plannedConstant {
 	was := func(d int64) bool {
 		return d > 1 && slices.ContainsFunc(c.pairs, func(p numberPair) bool { return int(d) == p.old })
 	}
-	if !c.isTraced() || !slices.ContainsFunc(t.Dims, was) {
+	laidOver := func(n *onnx.Node, _ int) bool { return eval.Is(n, eval.ByElement|eval.Choice|eval.Comparison) } // and nothing that counts or sums them
+	if !c.isTraced() || !slices.ContainsFunc(t.Dims, was) || !readBy(c.Graph.Eval.Main, t, laidOver) {
 		return nil
 	}
 	x := numbers(t)
@@ -368,6 +368,24 @@ func (c *Change) asOne(t *onnx.Tensor) []*plannedConstant {
 	return []*plannedConstant{p}
 }
 
+// readBy reports whether nodes read a constant, each as is allowed, and neither an output of the graph is it nor a graph inside of a node may see it.
+func readBy(s *eval.Scope, t *onnx.Tensor, allowed func(n *onnx.Node, input int) bool) bool {
+	read := false
+	for _, n := range s.Graph.Nodes {
+		if slices.ContainsFunc(n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || a.Graphs != nil }) {
+			return false
+		}
+		for i, in := range n.Inputs {
+			if in != "" && s.Tensor(in) == t {
+				if read = true; !allowed(n, i) {
+					return false
+				}
+			}
+		}
+	}
+	return read && !slices.ContainsFunc(s.Graph.Outputs, func(o *onnx.ValueInfo) bool { return s.Tensor(o.Name) == t })
+}
+
 // keepsShapes reports whether every value has the shape that it had, of one sequence and of two, with a constant as planned. A graph that
 // was traced with one sequence as well, and so takes no two, is to take none then either.
 func (c *Change) keepsShapes(t *onnx.Tensor, p *plannedConstant) bool {
@@ -378,21 +396,22 @@ func (c *Change) keepsShapes(t *onnx.Tensor, p *plannedConstant) bool {
 		}
 		c.probed = back.probed
 	}()
-	for _, batch := range []int{1, 2} {
-		back.sizes = c.Graph.Sized(c.old)
-		back.sizes.Batch *= batch
-		delete(c.planned, t)
-		was := back.probe()
-		c.planned[t] = p
-		if is := back.probe(); len(was.Failures) > 0 && batch > 1 {
-			if len(is.Failures) == 0 {
-				return false
-			}
-		} else if !sameShapes(was.Main, is.Main) {
-			return false
+	evaluate := func(batch, length int, p *plannedConstant) *eval.Evaluator {
+		if delete(c.planned, t); p != nil {
+			c.planned[t] = p
 		}
+		back.sizes = c.Graph.Sized(length)
+		back.sizes.Batch *= batch
+		return back.probe()
 	}
-	return true
+	if !sameShapes(evaluate(1, c.old, nil).Main, evaluate(1, c.old, p).Main) {
+		return false
+	}
+	was, is := evaluate(2, c.old, nil), evaluate(2, c.old, p)
+	if len(was.Failures) == 0 {
+		return sameShapes(was.Main, is.Main)
+	}
+	return len(is.Failures) > 0 && len(evaluate(2, 1, p).Failures) > 0
 }
 
 // freed reports whether shapes keep the length of what is given to them, which bounds the graph no more then.

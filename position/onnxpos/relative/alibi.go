@@ -148,6 +148,9 @@ func (a *ALiBi) Store(want position.Want) error {
 	if want.Scheme != nil && !want.Scheme.Equal(a.Detected.Scheme) {
 		return &position.Refusal{Why: "the slopes of a bias table are not changed", Remedies: []report.Remedy{report.Do("alibi", "puts another bias in its place", "replace", "")}}
 	}
+	if first := ofFirst(a.uses[0].scope, a.uses[0].name, len(a.uses[0].heads[0])); first != nil {
+		return &position.Refusal{Why: "how the bias goes on is not known: it was " + first[0].Says, Instead: "export the model for the wanted length, or with a free one"}
+	}
 	a.newPositions, a.grown = want.Positions, map[*onnx.Tensor][]float64{}
 	for _, src := range a.tables {
 		if err := a.grow(src.Tensor, want.Positions); err != nil {
