@@ -70,14 +70,43 @@ func (m *Search) large(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) 
 		}
 		return
 	}
-	if first := s.FirstPlaces(name); first != nil && first.Floats != nil {
-		if b := (&bias{s, n, name, first, headsOf(first)}); b.heads != nil {
-			if _, linear := b.slopes(); linear {
-				m.biases = append(m.biases, b)
+	first := s.FirstPlaces(name)
+	if first == nil || first.Floats == nil {
+		return
+	}
+	b := &bias{s, n, name, first, headsOf(first)}
+	if b.heads == nil {
+		return
+	}
+	places := len(b.heads[0])
+	last := s.Places(name, max(v.Shape[k-2]-places, 0), places) // the last queries, far from the first keys
+	if slopes, linear := b.slopes(); linear && last != nil && last.Floats != nil && goesOn(headsOf(last), slopes) {
+		m.biases = append(m.biases, b)
+	}
+}
+
+// goesOn reports whether keys that are all before their queries rise by the slopes, one a head, from the first to the last that are not masked.
+func goesOn(heads [][][]float64, slopes []float64) bool {
+	shown := func(x float64) bool { return x > trace.MaskedBelow }
+	for h, rows := range heads[:min(len(heads), len(slopes))] {
+		for _, row := range rows {
+			first := slices.IndexFunc(row, shown)
+			last := len(row) - 1
+			for last > first && !shown(row[last]) {
+				last--
+			}
+			if steps := float64(last - first); first >= 0 && steps > 0 {
+				if rise := math.Abs(row[last] - row[first]); math.Abs(rise-steps*slopes[h]) > linearTolerance*steps*slopes[h]+coarsest*math.Abs(row[first]) {
+					return false
+				}
 			}
 		}
 	}
+	return len(heads) == len(slopes)
 }
+
+// coarsest is by how much of itself a number is off at most that is stored in 16 bits (bfloat16).
+const coarsest = 1.0 / 256
 
 // ofFirst says how many positions were looked at of a value of more.
 func ofFirst(s *eval.Scope, name string, positions int) []report.Evidence {
@@ -85,7 +114,7 @@ func ofFirst(s *eval.Scope, name string, positions int) []report.Evidence {
 	if k := len(shape); k < 2 || shape[k-2] <= positions {
 		return nil
 	}
-	return []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("read between the first %d positions; what is between others was not looked at", positions)}}
+	return []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("read between the first %d positions; what is between most others was not looked at", positions)}}
 }
 
 // maxBias bounds the numbers of a bias that is looked at, though the evaluator does not keep it, and maxBiases those of all.

@@ -71,3 +71,30 @@ func TestFirstPlaces(t *testing.T) {
 		t.Error("all places are one sequence")
 	}
 }
+
+// TestGoesOn: far from the first keys a bias is as linear as between the first positions, or it is none of ALiBi's.
+func TestGoesOn(t *testing.T) {
+	row := func(at func(distance float64) float64) [][][]float64 {
+		x := make([]float64, 64)
+		for k := range x {
+			x[k] = at(float64(1000 - k))
+		}
+		return [][][]float64{{x}}
+	}
+	for name, test := range map[string]struct {
+		heads [][][]float64
+		want  bool
+	}{
+		"straight":          {row(func(d float64) float64 { return -d / 4 }), true},
+		"in 16 bits":        {row(func(d float64) float64 { return -math.Round(d/4*2) / 2 }), true},
+		"clipped":           {row(func(d float64) float64 { return -min(d, 400) / 4 }), false},
+		"steeper":           {row(func(d float64) float64 { return -d / 2 }), false},
+		"masked":            {row(func(d float64) float64 { return math.Inf(-1) }), true},
+		"masked in part":    {row(func(d float64) float64 { return map[bool]float64{true: math.Inf(-1), false: -d / 4}[d > 980] }), true},
+		"of another number": {[][][]float64{{{0, 1}}, {{0, 1}}}, false},
+	} {
+		if got := goesOn(test.heads, []float64{0.25}); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

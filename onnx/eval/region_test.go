@@ -9,9 +9,9 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 )
 
-// TestCorner: the corner of a value that is too large to be computed is what the same graph gives for as few positions, and
-// there is none where an operator stands between that does more than that.
-func TestCorner(t *testing.T) {
+// TestPlaces: what a value that is too large to be computed has between the first places is what the same graph gives for as few, what it has from one on
+// is what the whole has there, and there is none where an operator stands between that does more than that.
+func TestPlaces(t *testing.T) {
 	const few, many = 64, 1024
 	withInts := func(n onnx.NewNode, name string, v any) onnx.NewNode {
 		n.Attributes = append(n.Attributes, onnx.NewAttribute{Name: name, Value: v})
@@ -63,14 +63,24 @@ func TestCorner(t *testing.T) {
 			return e.Main
 		}
 		want, large := at(few).Value("y"), at(many)
-		got := large.Corner("y", few)
+		got := large.Places("y", 0, few)
 		switch {
 		case !want.Known() || large.Value("y").Known():
 			t.Fatalf("%s: %v is known, and %v is", test.name, want.Known(), large.Value("y").Known())
 		case (got == nil) != test.none:
 			t.Errorf("%s: %v", test.name, got)
 		case got != nil && (!slices.Equal(got.Shape, want.Shape) || !slices.Equal(got.Ints, want.Ints) || !slices.Equal(got.Floats, want.Floats)):
-			t.Errorf("%s: the corner of %v is not that of %d places", test.name, got.Shape, few)
+			t.Errorf("%s: the region of %v is not that of %d places", test.name, got.Shape, few)
+		}
+		if later := at(128).Places("y", 40, few); later != nil && !test.none {
+			whole := at(128).Enlarge("y")
+			k := len(whole.Shape)
+			for i := range later.Len() {
+				h, q, j := i/(later.Shape[k-2]*later.Shape[k-1]), i/later.Shape[k-1]%later.Shape[k-2], i%later.Shape[k-1]
+				if got, want := later.Number(i), whole.Number((h*whole.Shape[k-2]+40+q)*whole.Shape[k-1]+j); got != want {
+					t.Fatalf("%s: %v from place %d on, and the whole has %v", test.name, got, 40+q, want)
+				}
+			}
 		}
 		if again := large.FirstPlaces("y"); !test.none && again == nil {
 			t.Errorf("%s: no places can be looked at", test.name)
