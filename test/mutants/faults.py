@@ -292,4 +292,10 @@ MORE = [
     Fault("einsum-width", f"{OP}/attention/attention.go", "return trace.SummedBy(s, product, product.Input(0))", "return q[len(q)-1]", "a query is told to be as wide as there are tokens", (OP,)),
     Fault("rows-apart", f"{OP}/trace/source.go", "if scale == 0 && n.Int", "if scale != 0 && n.Int", "cosines of 8 bits are told as no formula", (OP,)),
     Fault("part-of-a-turn", f"{OP}/addition.go", "if a.turns && len(a.share.Row) < onnx.Size(grid) {", "if false {", "axial tables are told as two", (OP,)),
+    Fault("limit-alone", f"{OP}/length/repair.go", 'return n.Op == "Range" && input == 1 })', 'return true })', "a number that scales the data is changed with the length", (OP,)),
+    Fault("counted-ones", f"{OP}/length/repair.go", "return eval.Is(n, eval.ByElement|eval.Choice|eval.Comparison) }", "return true }", "a mean over a mask becomes a sum", (OP,)),
+    Fault("whole-axes", "onnx/axes/axes.go", "(len(c.n.Inputs) == 0 || row != nil && keepsWhole[row.Axes])", "true", "positions that groups make are not looked at", ("onnx/axes",)),
+    Fault("run-of-rows", "onnx/axes/runs.go", "return d.start != piece && comesFrom(d.from, given) })", "return d.start != piece && (comesFrom(d.from, given) || true) })", "patches lose their grid", (OP,)),
+    Fault("channels-attend", f"{OP}/attention/attention.go", "axes != nil && comparesChannels(s, c.Product, axes)", "false", "channels get windows", (OP,)),
+    Fault("later-places", "onnx/eval/region.go", "first += (b.at[axis] + rest%b.size[axis]) * stride", "first += rest % b.size[axis] * stride", "far places are read as near ones", ("onnx/eval",)),
 ]
