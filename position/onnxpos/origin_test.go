@@ -25,13 +25,8 @@ func TestOrigins(t *testing.T) {
 	}
 	copies := 0
 	for _, path := range files {
-		f, err := onnx.Open(path, onnx.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := New(f)
-		if err != nil {
-			f.Close()
+		m, closed := modelOf(t, path)
+		if m == nil {
 			continue // told by other tests
 		}
 		maps := origin.New(m.graph.Eval)
@@ -47,7 +42,7 @@ func TestOrigins(t *testing.T) {
 				}
 			}
 		}
-		f.Close()
+		closed()
 		if t.Failed() {
 			t.Fatal(path)
 		}

@@ -864,14 +864,15 @@ func (c *Change) correct(info *onnx.ValueInfo, v *eval.Value) {
 	}
 }
 
-// unshaped finds nodes that gave a shape at the old size, and none now though their inputs have one; of functions and loops, those inside tell.
+// unshaped finds nodes that gave a shape at the old size, and none now though their inputs have one, and can be
+// looked at; of functions and loops, those inside tell.
 func (c *Change) unshaped(e *eval.Evaluator) (out []eval.Failure) {
 	old := c.Graph.Eval.Main
 	lost := func(name string) bool { return name != "" && old.Value(name).Ranked && !e.Main.Value(name).Ranked }
 	for _, n := range old.Graph.Nodes {
 		calls := old.Call(n) != nil || slices.ContainsFunc(n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil })
-		calls = calls || slices.ContainsFunc(n.Inputs, func(in string) bool { return in != "" && e.Main.Value(in).Large() }) // or of numbers that are too many now
-		if !calls && slices.ContainsFunc(n.Outputs, lost) && !slices.ContainsFunc(n.Inputs, lost) {
+		large := func(in string) bool { return in != "" && e.Main.Value(in).Large() } // numbers that are too many now
+		if !calls && slices.ContainsFunc(n.Outputs, lost) && !slices.ContainsFunc(n.Inputs, lost) && !slices.ContainsFunc(n.Inputs, large) {
 			out = append(out, eval.Failure{Scope: e.Main, Node: n, Err: errors.New("what it gives has no shape any more")})
 		}
 	}
