@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds how much of the code Go tests run: of every file below position/, and of every package, at least what floors.txt says.
 
-usage: coverage.py [--write]     (--write puts today's shares of packages, less five in a hundred: what runs at once is not run alike twice, into floors.txt)
+usage: coverage.py [--write] [PROFILE]     (runs all tests where no profile of -coverprofile is named; --write puts today's shares of packages, less five in a hundred: what runs at once is not run alike twice, into floors.txt)
 
 Statements are counted over all packages' tests together (go test -coverpkg). Needs ../shared, as the tests of what real exporters write do.
 """
@@ -18,17 +18,23 @@ MODULE = "github.com/modelpatch/modelpatch/"
 LEAST = 0.60  # of a file below position/
 
 
-def shares():
-    """How many of the statements of each file are run, and how many there are."""
+def made():
+    """The profile of a run of all tests, as lines."""
     with tempfile.TemporaryDirectory() as folder:
         profile = os.path.join(folder, "profile")
         subprocess.run(["go", "test", "-coverpkg=./...", f"-coverprofile={profile}", "./..."], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-        blocks: dict[str, tuple[int, bool]] = {}
         with open(profile) as f:
-            next(f)
-            for line in f:
-                place, statements, times = line.rsplit(" ", 2)
-                blocks[place] = (int(statements), blocks.get(place, (0, False))[1] or times.strip() != "0")
+            yield from f
+
+
+def shares(profile):
+    """How many of the statements of each file are run, and how many there are."""
+    blocks: dict[str, tuple[int, bool]] = {}
+    for line in profile:
+        if line.startswith("mode:"):
+            continue
+        place, statements, times = line.rsplit(" ", 2)
+        blocks[place] = (int(statements), blocks.get(place, (0, False))[1] or times.strip() != "0")
     run: Counter[str] = Counter()
     all_: Counter[str] = Counter()
     for place, (count, ran) in blocks.items():
@@ -39,7 +45,8 @@ def shares():
 
 
 def main():
-    run, all_ = shares()
+    named = [argument for argument in sys.argv[1:] if argument != "--write"]
+    run, all_ = shares(open(named[0]) if named else made())
     packages: Counter[str] = Counter()
     ran: Counter[str] = Counter()
     for file, n in all_.items():

@@ -219,18 +219,21 @@ def main():
     arguments.add_argument("modelpatch")
     arguments.add_argument("--only", nargs="*", default=list(MODELS))
     arguments.add_argument("--table")
+    arguments.add_argument("--part", default="1/1", help="of the models and their exports every so many, beginning with which")
     arguments.add_argument("--after", choices=OPTIMISED, help="what is done to each file after its export")
     a = arguments.parse_args()
     if a.after == "onnxslim" and not importlib.util.find_spec("onnxslim"):
         print("skipped by name: sizes behind onnxslim (it is not installed)")
         return 0
+    part, parts = map(int, a.part.split("/"))
+    wanted = [(name, kind) for name in a.only for kind in KINDS][part - 1 :: parts]
     results = []
     for name in a.only:
         row, started = MODELS[name], time.time()
         if row.library and not importlib.util.find_spec(row.library):
             print(f"skipped by name: {name} ({row.library} is not installed)", flush=True)
             continue
-        for kind in KINDS:
+        for kind in (kind for kind in KINDS if (name, kind) in wanted):
             with tempfile.TemporaryDirectory() as folder:
                 cells = one(a.modelpatch, row, kind, folder, a.after)
             results.append((name, kind, cells))
