@@ -11,7 +11,7 @@ import (
 // index of a graph grows, none of which is garbage; a process that ends in half a second
 // seldom needs the first collection (the Go compiler does the same: cmd/compile/internal/base,
 // AdjustStartingHeap). From the first one on the runtime's own rules hold.
-const startingHeap = 64 << 20
+const startingHeap = 128 << 20
 
 // startHeap sets it, unless the user has set GOGC or GOMEMLIMIT.
 func startHeap() {

@@ -137,6 +137,9 @@ func unary(c *call, f func(float64) float64) ([]*Value, error) {
 	if g := trialFunction(c); g != nil {
 		f = g
 	}
+	if a.bare() {
+		return one(a), nil
+	}
 	if !a.Ranked {
 		return one(&Value{Type: a.Type}), nil
 	}

@@ -77,6 +77,12 @@ func Shaped(t onnx.DataType, shape ...int) *Value {
 	return &Value{Type: t, Ranked: true, Shape: shape}
 }
 
+// bare reports whether nothing is known of a value but its type and shape, and whether it is data: what is made of each of its
+// elements alone is such a value as well, and need not be another.
+func (v *Value) bare() bool {
+	return v.Ranked && v.Ints == nil && v.Floats == nil && v.stored == nil && v.Origins == nil && v.before == nil && v.answers == nil && !v.state && !v.whole && !v.large && !v.Sequence
+}
+
 // IntValue is a value of known integers.
 func IntValue(t onnx.DataType, shape []int, content []int64) *Value {
 	return &Value{Type: t, Ranked: true, Shape: shape, Ints: content}

@@ -115,7 +115,7 @@ func (f *finder) bound() {
 		if end.Runs > 1 && f.m.graph.FailsAt(end.Runs-1) != nil {
 			runs = fmt.Sprintf("with %d tokens, and neither with %d nor with %d", end.Runs, end.Runs-1, end.Runs+1)
 		}
-		f.Add(ruleLengthBound, fmt.Sprintf("the graph runs %s, though its axes are free: %v", runs, end.Failure.Err),
+		f.Add(ruleLengthBound, fmt.Sprintf("the graph runs %s, though its axes are free: %v", f.m.graph.Counting(runs), end.Failure.Err),
 			"it was traced with constants of one length: extend changes them where it can, else export it again", fault.At(end.Failure.Node))
 	}
 }
@@ -137,6 +137,10 @@ func (m *Model) end() probe.End {
 	}
 	if least == 0 && m.labels().Whole {
 		least = probe.LongerLength
+	}
+	if least == 0 && m.graph.IsRecorded() {
+		end, _, _ := m.graph.EndOfRecording(m.sites)
+		return end
 	}
 	return m.graph.Bound(least)
 }
@@ -161,18 +165,15 @@ func (m *Model) End() (longest, beside int) {
 			beside = max(beside, s.Encoding().Capacity-end.Runs)
 		}
 	}
+	if m.graph.IsRecorded() {
+		_, _, longest = m.graph.EndOfRecording(m.sites)
+		return longest, 0
+	}
 	return end.Runs, beside
 }
 
 // Counted is how many positions the data have where encoding i meets them, as they were looked at; 0 where that is not told.
-func (m *Model) Counted(i int) int {
-	scope, state, axis := m.sites[i].State()
-	if scope == nil || axis < 1 || axis > len(scope.Value(state).Shape) {
-		return 0
-	}
-	shape := scope.Value(state).Shape
-	return shape[len(shape)-axis]
-}
+func (m *Model) Counted(i int) int { return m.graph.PositionsIn(m.sites[i], m.graph.Eval) }
 
 // meets reports whether what fails is where constants of a site meet the data.
 func meets(s site.Site, f *eval.Failure) bool {

@@ -242,3 +242,38 @@ func TestUnknownNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordingEnds: a graph that takes recordings of any length and looks its places up in a list ends where that does, in positions.
+func TestRecordingEnds(t *testing.T) {
+	for _, end := range []int64{24, 128, 0} {
+		m := built(t, func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "audio", Type: onnx.Float, Dims: []int64{1, -1}}}
+			m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 2, -1, 4}}}
+			m.Initializers = []onnx.NewTensor{noise("C", 4, 1, 5), integers("zero", 0), integers("one", 1), {Name: "first", Type: onnx.Int64, Raw: make([]byte, 8)},
+				{Name: "step", Type: onnx.Int64, Raw: []byte{1, 0, 0, 0, 0, 0, 0, 0}}, floats("slopes", []int64{2, 1, 1}, func(i int) float64 { return -[]float64{1. / 16, 1. / 256}[i] })}
+			m.Nodes = []onnx.NewNode{node("Unsqueeze", "wave", "audio", "one"), withInts(node("Conv", "frames", "wave", "C"), "strides", []int64{5}),
+				withInts(node("Transpose", "x", "frames"), "perm", []int64{0, 2, 1}), node("MatMul", "products", "x", "frames"), node("Unsqueeze", "scores", "products", "one"),
+				node("Shape", "shape", "x"), node("Gather", "n", "shape", "step"), node("Range", "places", "first", "n", "step"), node("Unsqueeze", "keys", "places", "zero"),
+				node("Unsqueeze", "queries", "places", "one"), node("Sub", "apart", "keys", "queries")}
+			weighed := "x"
+			if end > 0 { // all of whose numbers are one: it encodes nothing
+				weighed = "scaled"
+				m.Initializers = append(m.Initializers, floats("list", []int64{end, 1}, func(int) float64 { return 1 }))
+				m.Nodes = append(m.Nodes, node("Gather", "ones", "list", "places"), node("Mul", "scaled", "x", "ones"))
+			}
+			m.Nodes = append(m.Nodes, node("Abs", "whole", "apart"), withInts(node("Cast", "distance", "whole"), "to", int64(onnx.Float)))
+			m.Nodes = append(m.Nodes, node("Mul", "bias", "distance", "slopes"), node("Add", "biased", "scores", "bias"), node("Softmax", "weights", "biased"), node("MatMul", "h", "weights", weighed))
+		})
+		if n, _ := m.End(); int64(n) != end {
+			t.Errorf("it ends at %d positions, want %d", n, end)
+		}
+		if told := slices.ContainsFunc(m.Findings(), func(f report.Finding) bool {
+			return f.Rule == ruleLengthBound.ID && strings.Contains(f.Message, "samples or frames")
+		}); told != (end > 0) {
+			t.Errorf("a list of %d: %v", end, m.Findings())
+		}
+		if got := found(m); got != "ALiBi, 2 heads, max bias 8" {
+			t.Errorf("a list of %d: %s", end, got)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func (m *Model) findOneSize() {
 	if !slices.ContainsFunc(m.sites, func(s site.Site) bool {
 		return s.Encoding().Capacity == 0 && s.Encoding().Beyond != report.BeyondContinues
 	}) {
-		m.larger, m.times = m.graph.OneSize(m.graph.Room(m.sites))
+		m.larger, m.times = m.graph.OneSize(m.sites)
 	}
 }
 

@@ -48,11 +48,39 @@ func (p *Probe) findEnd(upTo int) (end End) {
 	if p.FixedLength() > 0 || p.TokenInput() == nil || p.TokenMatrix() == nil && (p.ImageInput() != nil || p.Recording() != nil) || upTo > maxBound {
 		return end
 	}
-	end.Runs = p.Sizes.Length
 	tried := longerLengths
 	if upTo > 0 {
 		tried = []int{upTo}
 	}
+	end = p.lastOf(tried)
+	if end.Failure == nil && upTo == 0 {
+		end = p.listEnd(end)
+	}
+	if end.Failure != nil {
+		end.Step = p.step(end)
+	}
+	return end
+}
+
+// BoundRecording is how many samples or frames of a recording of free length a graph runs with, of as many for each position as are said. What
+// is tried has the probe's length several times, since a graph may run with multiples alone; zero where the input is none.
+func (p *Probe) BoundRecording(each int) (end End) {
+	if in := p.Recording(); in == nil || p.ImageInput() != nil || p.TokenMatrix() != nil || !onlyLength(in) || each < 1 || each > p.Sizes.Length {
+		return end
+	}
+	var tried []int
+	for _, n := range longerLengths {
+		tried = append(tried, (n*each/p.Sizes.Length+1)*p.Sizes.Length)
+	}
+	if end = p.lastOf(tried); end.Failure != nil {
+		end.Step = 1
+	}
+	return end
+}
+
+// lastOf is the longest length that runs up to the first of some that does not.
+func (p *Probe) lastOf(tried []int) (end End) {
+	end.Runs = p.Sizes.Length
 	fails := 0
 	for _, n := range tried {
 		if n <= end.Runs {
@@ -70,12 +98,6 @@ func (p *Probe) findEnd(upTo int) (end End) {
 		} else {
 			end.Runs = (end.Runs + fails) / 2
 		}
-	}
-	if end.Failure == nil && upTo == 0 {
-		end = p.listEnd(end)
-	}
-	if end.Failure != nil {
-		end.Step = p.step(end)
 	}
 	return end
 }
@@ -312,7 +334,7 @@ func (p *Probe) Longer(s *eval.Scope, name string, length int) *eval.Value {
 // At is the evaluation at another length, at that of the probe where the file fixes one
 // or its input is a picture.
 func (p *Probe) At(length int) *eval.Evaluator {
-	if p.FixedLength() > 0 || p.TokenInput() == nil || length < 1 {
+	if p.FixedLength() > 0 || p.TokenInput() == nil && p.Recording() == nil || length < 1 {
 		return p.Eval
 	}
 	return p.at(p.Sized(length))

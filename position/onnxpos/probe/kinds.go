@@ -303,6 +303,17 @@ func (p *Probe) IsForAll(in *onnx.ValueInfo) bool {
 	return rows.Param != "" && rows.Param != main.Dims[0].Param && slices.ContainsFunc(main.Dims[1:], func(d onnx.Dim) bool { return d.Param == rows.Param })
 }
 
+// IsRecorded reports whether the main input is a recording.
+func (p *Probe) IsRecorded() bool { return p.Recording() != nil && p.TokenMatrix() == nil }
+
+// Counting is a text about lengths in tokens, in what the main input has.
+func (p *Probe) Counting(text string) string {
+	if p.IsRecorded() {
+		return strings.ReplaceAll(text, "tokens", "samples or frames")
+	}
+	return text
+}
+
 // Tried is the size of the probe in words.
 func (p *Probe) Tried() string {
 	if p.ImageInput() != nil && p.TokenInput() == nil {

@@ -28,6 +28,9 @@ type ALiBi struct {
 	scale        float64                    // by which the bias is multiplied before it is added
 }
 
+// State is the bias of all pairs, in whose last axis each key has a place.
+func (a *ALiBi) State() (*eval.Scope, string, int) { return a.uses[0].state() }
+
 // roundedSlope is the relative error of a slope that is read from differences
 // of float32 numbers.
 const roundedSlope = 2e-6

@@ -23,6 +23,14 @@ type bias struct {
 	heads [][][]float64 // head, query, key
 }
 
+// state is the bias as a value, and its axis of keys from behind.
+func (b *bias) state() (*eval.Scope, string, int) {
+	if b == nil {
+		return nil, "", 0
+	}
+	return b.scope, b.name, 1
+}
+
 // Bias looks at a value that a node adds to attention scores, or takes from them: known numbers that are
 // more than a mask are kept for Biases, of those that are taken the linear ones.
 func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {

@@ -31,7 +31,11 @@ type Buckets struct {
 	twins   []*Buckets // of other layers: the same buckets, other tables
 	beside  bool       // others are counted anew behind the places that the buckets were read of
 	rounded bool       // the graph takes neighbours of the formula's buckets at some distances
+	bias    *bias      // what meets the scores; nil: an operator adds it
 }
+
+// State is the bias of all pairs, in whose last axis each key has a place.
+func (b *Buckets) State() (*eval.Scope, string, int) { return b.bias.state() }
 
 // longestIndex is the row for each pair at the longest length at which it is known.
 func (m *Search) longestIndex(p *picked) *eval.Value {
@@ -73,7 +77,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	if index == nil {
 		return nil
 	}
-	site := &Buckets{m: m.graph, table: table, axis: p.axis, scope: p.Scope, gather: p.Gather}
+	site := &Buckets{m: m.graph, table: table, axis: p.axis, scope: p.Scope, gather: p.Gather, bias: b}
 	key := b.name
 	if p.Gather != nil {
 		key = p.Index().Name
