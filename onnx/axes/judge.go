@@ -668,14 +668,14 @@ func isArithmetic(n *onnx.Node) bool {
 // mixes reports whether an axis has positions, or was made by weights of one that
 // has: the hidden layers of a network over positions.
 func (l *Labels) mixes(axis Axis) bool {
-	seen := map[*Atom]bool{}
-	queue := slices.Clone(leaves(axis))
+	seen := make([]*Atom, 0, maxMixed)
+	queue := append(make([]Factor, 0, 2*maxMixed), leaves(axis)...)
 	for i := 0; i < len(queue) && i < maxMixed; i++ {
 		a := queue[i].root()
-		if seen[a] {
+		if slices.Contains(seen, a) {
 			continue
 		}
-		seen[a] = true
+		seen = append(seen, a)
 		l.e.Budget.Spend(1)
 		if l.roleOf(a, 0) == Position {
 			return true

@@ -135,10 +135,10 @@ func (m *Model) end() probe.End {
 			least = n
 		}
 	}
-	if least == 0 && m.labels().Whole {
-		least = probe.LongerLength
-	}
-	if least == 0 && m.graph.IsRecorded() {
+	switch {
+	case least == 0 && m.labels().Whole:
+		return m.graph.BoundWhole()
+	case least == 0 && m.graph.IsRecorded():
 		end, _, _ := m.graph.EndOfRecording(m.sites)
 		return end
 	}

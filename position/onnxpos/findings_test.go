@@ -277,3 +277,18 @@ func TestRecordingEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeEnds: where data keep the inputs' axes whole, a constant of some positions that are all alike ends the graph, and nothing else does.
+func TestWholeEnds(t *testing.T) {
+	for _, rows := range []int64{1, 13} {
+		m := built(t, func(m *onnx.NewModel) {
+			m.Inputs[0] = onnx.NewValue{Name: "x", Type: onnx.Float, Dims: []int64{1, -1, 4}}
+			m.Outputs[0].Dims[1] = -1
+			m.Initializers = []onnx.NewTensor{noise("W", 4, 4), floats("ones", []int64{1, rows, 4}, func(int) float64 { return 1 })}
+			m.Nodes = []onnx.NewNode{node("MatMul", "y", "x", "W"), node("Relu", "z", "y"), node("Mul", "h", "z", "ones")}
+		})
+		if n, _ := m.End(); !m.labels().Whole || rows > 1 && int64(n) != rows || rows == 1 && n != 0 {
+			t.Errorf("a constant of %d rows: it ends at %d, whole %v", rows, n, m.labels().Whole)
+		}
+	}
+}

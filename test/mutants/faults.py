@@ -298,4 +298,8 @@ MORE = [
     Fault("run-of-rows", "onnx/axes/runs.go", "return d.start != piece && comesFrom(d.from, given) })", "return d.start != piece && (comesFrom(d.from, given) || true) })", "patches lose their grid", (OP,)),
     Fault("channels-attend", f"{OP}/attention/attention.go", "axes != nil && comparesChannels(s, c.Product, axes)", "false", "channels get windows", (OP,)),
     Fault("later-places", "onnx/eval/region.go", "first += (b.at[axis] + rest%b.size[axis]) * stride", "first += rest % b.size[axis] * stride", "far places are read as near ones", ("onnx/eval",)),
+    Fault("whole-constant", f"{OP}/probe/bound.go", "return slices.Contains(dims, int64(p.Sizes.Length)) }", "return len(dims) > 99 && slices.Contains(dims, int64(p.Sizes.Length)) }", "of a graph that a constant ends it is told that nothing limits it", (OP,)),
+    Fault("recording-end", f"{OP}/probe/bound.go", "if end = p.lastOf(tried); end.Failure != nil {", "if p.lastOf(tried); end.Failure != nil {", "of a recording's graph that ends it is told that nothing limits it", (OP,)),
+    Fault("recording-longer", f"{OP}/site/positions.go", "g.EndOfRecording(sites); longest > now {", "g.EndOfRecording(sites); longest > 99*now {", "a graph that takes recordings of up to a length is told to take one", (OP,)),
+    Fault("bare-value", "onnx/eval/value.go", "v.Floats == nil && v.stored == nil &&", "v.stored == nil &&", "what is made of numbers is the numbers", ("onnx/eval",)),
 ]

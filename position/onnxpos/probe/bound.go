@@ -14,10 +14,10 @@ import (
 // longerLengths are tried on graphs that nothing seems to bound: one at which values of
 // all pairs of positions are still computed, and one beyond it. They are primes: a graph that
 // runs at multiples of a length alone fails there.
-var longerLengths = []int{LongerLength, 1103}
+var longerLengths = []int{longerLength, 1103}
 
-// LongerLength is enough for graphs that make nothing of their sizes: one that ends ends there.
-const LongerLength = 199
+// longerLength is enough for graphs that make nothing of their sizes: one that ends ends there.
+const longerLength = 199
 
 // End is how far a graph runs.
 type End struct {
@@ -60,6 +60,19 @@ func (p *Probe) findEnd(upTo int) (end End) {
 		end.Step = p.step(end)
 	}
 	return end
+}
+
+// BoundWhole is Bound of a graph in which data keep the inputs' axes whole and nothing is made of sizes (axes.Labels.Whole): nothing can fail but
+// where a constant's axis meets one of the sequence, and then both are as long as the probe. Without such a constant nothing is run.
+func (p *Probe) BoundWhole() End {
+	g, long := p.File.Graph, func(dims []int64) bool { return slices.Contains(dims, int64(p.Sizes.Length)) }
+	if p.calls != nil || p.fixed.part > 0 || len(p.Eval.Failures) > 0 || len(g.Sparse) > 0 || slices.ContainsFunc(g.Initializers, func(t *onnx.Tensor) bool { return long(t.Dims) }) ||
+		slices.ContainsFunc(g.Nodes, func(n *onnx.Node) bool {
+			return len(n.Inputs) == 0 && len(n.Attributes) > 0 && slices.Contains(p.Eval.Main.Value(n.Output(0)).Shape, p.Sizes.Length)
+		}) {
+		return p.Bound(longerLength)
+	}
+	return End{}
 }
 
 // BoundRecording is how many samples or frames of a recording of free length a graph runs with, of as many for each position as are said. What
@@ -116,7 +129,7 @@ func (p *Probe) listEnd(end End) End {
 		}
 		size := data.Shape[axis]
 		for _, runs := range []int{(size + 1) / 2, size} {
-			if asked[runs] || runs < LongerLength || runs > maxBound || !p.At(longerLengths[len(longerLengths)-1]).Main.Value(index).Large() {
+			if asked[runs] || runs < longerLength || runs > maxBound || !p.At(longerLengths[len(longerLengths)-1]).Main.Value(index).Large() {
 				continue
 			}
 			asked[runs] = true
