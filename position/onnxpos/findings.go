@@ -100,7 +100,7 @@ func (f *finder) unreadMeetings() {
 
 // bound tells of graphs that end before their encodings do, and of those that run at some lengths alone.
 func (f *finder) bound() {
-	switch end := f.m.end(); {
+	switch end, _ := f.m.end(); {
 	case f.m.larger != nil:
 		f.Add(ruleLengthBound, fmt.Sprintf("the graph runs with %s and with none of %s times the size, though that is free: %v", f.m.graph.Tried(), f.m.times, f.m.larger.Err),
 			"it was traced with constants of one size: export it again for the wanted one", fault.At(f.m.larger.Node))
@@ -120,11 +120,8 @@ func (f *finder) bound() {
 	}
 }
 
-// end is how far the graph runs, of as many tokens as its encodings reach.
-func (m *Model) end() probe.End {
-	if m.gaveUp != "" {
-		return probe.End{}
-	}
+// end is how far the graph runs, of as many tokens as its encodings reach, and with how many positions.
+func (m *Model) end() (end probe.End, longest int) {
 	least := 0
 	for _, s := range m.sites {
 		e := s.Encoding()
@@ -136,19 +133,21 @@ func (m *Model) end() probe.End {
 		}
 	}
 	switch {
+	case m.gaveUp != "":
+	case m.graph.IsRecorded():
+		end, _, longest = m.graph.EndOfRecording(m.sites, least)
+		return end, longest
 	case least == 0 && m.labels().Whole:
-		return m.graph.BoundWhole()
-	case least == 0 && m.graph.IsRecorded():
-		end, _, _ := m.graph.EndOfRecording(m.sites)
-		return end
+		end = m.graph.BoundWhole()
+	default:
+		end = m.graph.Bound(least)
 	}
-	return m.graph.Bound(least)
+	return end, end.Runs
 }
 
 // End reports how many tokens the graph itself runs with, whatever its encodings hold, 0 where that is not less; and how many
 // positions it counts beside those of its input: tokens that it puts before them itself, or behind.
 func (m *Model) End() (longest, beside int) {
-	end := m.end()
 	if m.larger != nil {
 		for i, s := range m.sites {
 			if n := m.Counted(i); s.Encoding().Bounds() && n > 0 && (longest == 0 || n < longest) {
@@ -157,19 +156,16 @@ func (m *Model) End() (longest, beside int) {
 		}
 		return longest, 0
 	}
+	end, longest := m.end()
 	if end.Step != 1 {
 		return m.pictured(), 0
 	}
 	for _, s := range m.sites {
 		if slices.ContainsFunc(s.Indices(), func(src trace.Source) bool { return src.Indexed == end.Failure.Node }) || meets(s, end.Failure) {
-			beside = max(beside, s.Encoding().Capacity-end.Runs)
+			beside = max(beside, s.Encoding().Capacity-longest)
 		}
 	}
-	if m.graph.IsRecorded() {
-		_, _, longest = m.graph.EndOfRecording(m.sites)
-		return longest, 0
-	}
-	return end.Runs, beside
+	return longest, beside
 }
 
 // Counted is how many positions the data have where encoding i meets them, as they were looked at; 0 where that is not told.

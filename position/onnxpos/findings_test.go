@@ -245,7 +245,8 @@ func TestUnknownNumbers(t *testing.T) {
 
 // TestRecordingEnds: a graph that takes recordings of any length and looks its places up in a list ends where that does, in positions.
 func TestRecordingEnds(t *testing.T) {
-	for _, end := range []int64{24, 128, 0} {
+	for _, c := range []struct{ end, rows int64 }{{24, 0}, {128, 0}, {0, 0}, {24, 100}, {0, 100}} {
+		end, want := c.end, "ALiBi, 2 heads, max bias 8"
 		m := built(t, func(m *onnx.NewModel) {
 			m.Inputs = []onnx.NewValue{{Name: "audio", Type: onnx.Float, Dims: []int64{1, -1}}}
 			m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 2, -1, 4}}}
@@ -256,10 +257,16 @@ func TestRecordingEnds(t *testing.T) {
 				node("Shape", "shape", "x"), node("Gather", "n", "shape", "step"), node("Range", "places", "first", "n", "step"), node("Unsqueeze", "keys", "places", "zero"),
 				node("Unsqueeze", "queries", "places", "one"), node("Sub", "apart", "keys", "queries")}
 			weighed := "x"
+			if c.rows > 0 {
+				weighed, want = "summed", "position table of 100 rows of 4 ×100; "+want
+				m.Initializers = append(m.Initializers, noise("wpe", c.rows, 4))
+				m.Nodes = append(m.Nodes, node("Gather", "row", "wpe", "places"), node("Add", "summed", "x", "row"))
+			}
 			if end > 0 { // all of whose numbers are one: it encodes nothing
+				ahead := weighed
 				weighed = "scaled"
 				m.Initializers = append(m.Initializers, floats("list", []int64{end, 1}, func(int) float64 { return 1 }))
-				m.Nodes = append(m.Nodes, node("Gather", "ones", "list", "places"), node("Mul", "scaled", "x", "ones"))
+				m.Nodes = append(m.Nodes, node("Gather", "ones", "list", "places"), node("Mul", "scaled", ahead, "ones"))
 			}
 			m.Nodes = append(m.Nodes, node("Abs", "whole", "apart"), withInts(node("Cast", "distance", "whole"), "to", int64(onnx.Float)))
 			m.Nodes = append(m.Nodes, node("Mul", "bias", "distance", "slopes"), node("Add", "biased", "scores", "bias"), node("Softmax", "weights", "biased"), node("MatMul", "h", "weights", weighed))
@@ -272,7 +279,7 @@ func TestRecordingEnds(t *testing.T) {
 		}); told != (end > 0) {
 			t.Errorf("a list of %d: %v", end, m.Findings())
 		}
-		if got := found(m); got != "ALiBi, 2 heads, max bias 8" {
+		if got := found(m); got != want {
 			t.Errorf("a list of %d: %s", end, got)
 		}
 	}

@@ -75,15 +75,20 @@ func (p *Probe) BoundWhole() End {
 	return End{}
 }
 
-// BoundRecording is how many samples or frames of a recording of free length a graph runs with, of as many for each position as are said. What
-// is tried has the probe's length several times, since a graph may run with multiples alone; zero where the input is none.
-func (p *Probe) BoundRecording(each int) (end End) {
-	if in := p.Recording(); in == nil || p.ImageInput() != nil || p.TokenMatrix() != nil || !onlyLength(in) || each < 1 || each > p.Sizes.Length {
+// BoundRecording is how many samples or frames of a recording of free length a graph runs with, of as many for each position as are said, up to
+// as many positions as its encodings hold, 0 for any. What is tried has the probe's length several times, since a graph may run with multiples
+// alone; zero where the input is none.
+func (p *Probe) BoundRecording(each, upTo int) (end End) {
+	if in := p.Recording(); in == nil || p.ImageInput() != nil || p.TokenMatrix() != nil || !onlyLength(in) || each < 1 || each > p.Sizes.Length || upTo > maxBound {
 		return end
 	}
+	positions := longerLengths
+	if upTo > 0 {
+		positions = []int{upTo - 1}
+	}
 	var tried []int
-	for _, n := range longerLengths {
-		tried = append(tried, (n*each/p.Sizes.Length+1)*p.Sizes.Length)
+	for _, n := range positions {
+		tried = append(tried, n*each/p.Sizes.Length*p.Sizes.Length)
 	}
 	if end = p.lastOf(tried); end.Failure != nil {
 		end.Step = 1

@@ -27,7 +27,7 @@ func (g *Graph) FindApart(sites []Site) {
 // runs, or a recording does that is a little longer.
 func (g *Graph) OneSize(sites []Site) (first *eval.Failure, tried string) {
 	first, tried = g.Probe.OneSize(g.room(sites))
-	if _, now, longest := g.EndOfRecording(sites); longest > now {
+	if _, now, longest := g.EndOfRecording(sites, 0); longest > now {
 		return nil, ""
 	}
 	return first, tried
@@ -63,12 +63,12 @@ func (g *Graph) PositionsIn(s Site, e *eval.Evaluator) int {
 	return is[len(is)-axis]
 }
 
-// EndOfRecording is how far a graph runs that takes a recording of free length, and how many positions there are in the one that was looked at
-// and in the longest; zeros where no encoding tells how many there are.
-func (g *Graph) EndOfRecording(sites []Site) (end probe.End, now, longest int) {
+// EndOfRecording is how far a graph runs that takes a recording of free length, up to as many positions as its encodings hold (0: any), and how
+// many positions there are in the one that was looked at and in the longest; zeros where no encoding tells how many there are.
+func (g *Graph) EndOfRecording(sites []Site, upTo int) (end probe.End, now, longest int) {
 	for _, s := range sites {
 		if now = g.PositionsIn(s, g.Eval); now > 0 {
-			if end = g.BoundRecording(g.Sizes.Length / now); end.Failure != nil {
+			if end = g.BoundRecording(g.Sizes.Length/now, upTo); end.Failure != nil {
 				longest = g.PositionsIn(s, g.At(end.Runs))
 			}
 			return end, now, longest
