@@ -96,7 +96,11 @@ func scatterND(c *call, a, index, updates, out *Value) ([]*Value, error) {
 	if last > len(a.Shape) || last == 0 {
 		return one(Shaped(a.Type, a.Shape...)), nil
 	}
-	inner := onnx.Size(a.Shape[last:])
+	inner, given := onnx.Size(a.Shape[last:]), updates.Len()
+	strides := make([]int, last)
+	for k := range strides {
+		strides[k] = onnx.Size(a.Shape[k+1:])
+	}
 	for i := range index.Len() / last {
 		at := 0
 		for k := range last {
@@ -107,9 +111,9 @@ func scatterND(c *call, a, index, updates, out *Value) ([]*Value, error) {
 			if x < 0 {
 				x += n
 			}
-			at += int(x) * onnx.Size(a.Shape[k+1:])
+			at += int(x) * strides[k]
 		}
-		if (i+1)*inner > updates.Len() {
+		if (i+1)*inner > given {
 			break
 		}
 		if out.Floats != nil && updates.Floats != nil {

@@ -506,12 +506,18 @@ func concat(c *call) ([]*Value, error) {
 		return one(out), nil
 	}
 	out.from(c.in...)
-	outer := outerOf(shape, axis)
-	for o := range outer {
-		for i := range c.in {
-			v := c.need(i)
-			n := onnx.Size(v.Shape[axis:])
-			if v.Floats != nil {
+	if floats {
+		out.Floats = make([]float64, 0, out.Len())
+	} else if ints {
+		out.Ints = make([]int64, 0, out.Len())
+	}
+	each := make([]int, len(c.in)) // elements of each input in one turn
+	for i := range c.in {
+		each[i] = onnx.Size(c.need(i).Shape[axis:])
+	}
+	for o := range outerOf(shape, axis) {
+		for i, n := range each {
+			if v := c.need(i); v.Floats != nil {
 				out.Floats = append(out.Floats, v.Floats[o*n:(o+1)*n]...)
 			} else if v.Ints != nil {
 				out.Ints = append(out.Ints, v.Ints[o*n:(o+1)*n]...)
