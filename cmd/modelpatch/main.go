@@ -11,6 +11,5 @@ func main() { os.Exit(run()) }
 
 // run is main without os.Exit, so that tests can call it.
 func run() int {
-	startHeap()
 	return execute(context.Background(), os.Args[1:], &console{out: &stdout{w: os.Stdout}, err: os.Stderr, color: wantsColor(), width: terminalWidth()})
 }

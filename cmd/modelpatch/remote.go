@@ -28,6 +28,7 @@ func reading(c *console, cmd *cobra.Command, open *modelpatch.OpenOptions) *cobr
 			o.MaxBytes = -1 // a new file was asked for: how much it takes is said, and not bounded
 		}
 		o.Agent = "modelpatch/" + version()
+		startHeap(args)
 		p := newProgress(c)
 		s := process.New(o, p.fetched)
 		open.Remote = s.Reader

@@ -115,6 +115,9 @@ var verbs = []verb{
 // verbOf is the verb that a command line begins with, "" where it begins with none: then every verb is needed, for help,
 // completion and suggestions. Making them all is a fifth of the start of the process.
 func verbOf(args []string) string {
+	if slices.Equal(args, []string{"--version"}) {
+		return "version"
+	}
 	if len(args) > 0 && slices.ContainsFunc(verbs, func(v verb) bool { return v.name == args[0] }) {
 		return args[0]
 	}
