@@ -137,7 +137,7 @@ func unary(c *call, f func(float64) float64) ([]*Value, error) {
 	if g := trialFunction(c); g != nil {
 		f = g
 	}
-	if a.bare() {
+	if len(c.in) == 1 && a.bare() {
 		return one(a), nil
 	}
 	if !a.Ranked {

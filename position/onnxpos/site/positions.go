@@ -71,6 +71,9 @@ func (g *Graph) EndOfRecording(sites []Site, upTo int) (end probe.End, now, long
 			if end = g.BoundRecording(g.Sizes.Length/now, upTo); end.Failure != nil {
 				longest = g.PositionsIn(s, g.At(end.Runs))
 			}
+			if longest == 0 {
+				end = probe.End{} // or it is not known where
+			}
 			return end, now, longest
 		}
 	}
