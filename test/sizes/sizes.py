@@ -219,14 +219,14 @@ def main():
     arguments.add_argument("modelpatch")
     arguments.add_argument("--only", nargs="*", default=list(MODELS))
     arguments.add_argument("--table")
-    arguments.add_argument("--part", default="1/1", help="of so many parts which: of three each model has one, and each kind of export every third")
+    arguments.add_argument("--part", default="1/1", help="of the models and their exports every so many, beginning with which")
     arguments.add_argument("--after", choices=OPTIMISED, help="what is done to each file after its export")
     a = arguments.parse_args()
     if a.after == "onnxslim" and not importlib.util.find_spec("onnxslim"):
         print("skipped by name: sizes behind onnxslim (it is not installed)")
         return 0
     part, parts = map(int, a.part.split("/"))
-    wanted = {(name, kind) for i, name in enumerate(a.only) for k, kind in enumerate(KINDS) if (i + k) % parts == part - 1}
+    wanted = [(name, kind) for name in a.only for kind in KINDS][part - 1 :: parts]
     results = []
     for name in a.only:
         row, started = MODELS[name], time.time()
