@@ -285,16 +285,26 @@ func TestRecordingEnds(t *testing.T) {
 	}
 }
 
-// TestWholeEnds: where data keep the inputs' axes whole, a constant of some positions that are all alike ends the graph, and nothing else does.
+// TestWholeEnds: where data keep the inputs' axes whole, a constant of some positions that are all alike ends the graph, or another input of so
+// many, and nothing else does.
 func TestWholeEnds(t *testing.T) {
-	for _, rows := range []int64{1, 13} {
+	for _, rows := range []int64{1, 13, -13} {
 		m := built(t, func(m *onnx.NewModel) {
 			m.Inputs[0] = onnx.NewValue{Name: "x", Type: onnx.Float, Dims: []int64{1, -1, 4}}
 			m.Outputs[0].Dims[1] = -1
-			m.Initializers = []onnx.NewTensor{noise("W", 4, 4), floats("ones", []int64{1, rows, 4}, func(int) float64 { return 1 })}
+			m.Initializers = []onnx.NewTensor{noise("W", 4, 4)}
+			if rows > 0 {
+				m.Initializers = append(m.Initializers, floats("ones", []int64{1, rows, 4}, func(int) float64 { return 1 }))
+			} else {
+				m.Inputs = append(m.Inputs, onnx.NewValue{Name: "ones", Type: onnx.Float, Dims: []int64{1, -rows, 4}})
+			}
 			m.Nodes = []onnx.NewNode{node("MatMul", "y", "x", "W"), node("Relu", "z", "y"), node("Mul", "h", "z", "ones")}
 		})
-		if n, _ := m.End(); !m.labels().Whole || rows > 1 && int64(n) != rows || rows == 1 && n != 0 {
+		want := max(rows, -rows)
+		if want == 1 {
+			want = 0
+		}
+		if n, _ := m.End(); !m.labels().Whole || int64(n) != want {
 			t.Errorf("a constant of %d rows: it ends at %d, whole %v", rows, n, m.labels().Whole)
 		}
 	}

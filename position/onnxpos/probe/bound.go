@@ -63,13 +63,16 @@ func (p *Probe) findEnd(upTo int) (end End) {
 }
 
 // BoundWhole is Bound of a graph in which data keep the inputs' axes whole and nothing is made of sizes (axes.Labels.Whole): nothing can fail but
-// where a constant's axis meets one of the sequence, and then both are as long as the probe. Without such a constant nothing is run.
+// where an axis that keeps its size, of a constant or of an input, meets one of the sequence, and then both are as long as the probe. Without
+// such an axis nothing is run.
 func (p *Probe) BoundWhole() End {
-	g, long := p.File.Graph, func(dims []int64) bool { return slices.Contains(dims, int64(p.Sizes.Length)) }
-	if p.calls != nil || p.fixed.part > 0 || len(p.Eval.Failures) > 0 || len(g.Sparse) > 0 || slices.ContainsFunc(g.Initializers, func(t *onnx.Tensor) bool { return long(t.Dims) }) ||
-		slices.ContainsFunc(g.Nodes, func(n *onnx.Node) bool {
-			return len(n.Inputs) == 0 && len(n.Attributes) > 0 && slices.Contains(p.Eval.Main.Value(n.Output(0)).Shape, p.Sizes.Length)
-		}) {
+	g := p.File.Graph
+	if p.calls != nil || p.fixed.part > 0 || len(p.demanded)+len(p.Eval.Failures)+len(g.Sparse) > 0 || slices.ContainsFunc(g.Initializers, func(t *onnx.Tensor) bool { return slices.Contains(t.Dims, int64(p.Sizes.Length)) }) ||
+		slices.ContainsFunc(Given(p.File), func(in *onnx.ValueInfo) bool {
+			return slices.ContainsFunc(in.Dims, func(d onnx.Dim) bool { return d.Value == int64(p.Sizes.Length) })
+		}) || slices.ContainsFunc(g.Nodes, func(n *onnx.Node) bool {
+		return len(n.Inputs) == 0 && len(n.Attributes) > 0 && slices.Contains(p.Eval.Main.Value(n.Output(0)).Shape, p.Sizes.Length)
+	}) {
 		return p.Bound(longerLength)
 	}
 	return End{}
