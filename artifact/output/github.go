@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/modelpatch/modelpatch/artifact/rules"
 	"github.com/modelpatch/modelpatch/report"
@@ -37,8 +38,10 @@ func (g *github) File(c report.Checked) {
 }
 
 var (
-	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	githubData     = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A") })
+	githubProperty = sync.OnceValue(func() *strings.Replacer {
+		return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	})
 )
 
 // Close writes the annotations, gravest first, and how many there were more.
@@ -51,8 +54,8 @@ func (g *github) Close(s Summary) error {
 			if r, ok := rules.Find(p.finding.Rule); ok {
 				title = r.Title
 			}
-			fmt.Fprintf(g.w, "::%s file=%s,title=%s::%s\n", command, githubProperty.Replace(filepath.ToSlash(report.Printable(p.path))), githubProperty.Replace(title),
-				githubData.Replace(sentences(message(p.finding), g.o.advice(p.finding))+" ["+p.finding.Rule+"]"))
+			fmt.Fprintf(g.w, "::%s file=%s,title=%s::%s\n", command, githubProperty().Replace(filepath.ToSlash(report.Printable(p.path))), githubProperty().Replace(title),
+				githubData().Replace(sentences(message(p.finding), g.o.advice(p.finding))+" ["+p.finding.Rule+"]"))
 		}
 		dropped += g.kept[i].dropped
 	}
@@ -60,6 +63,6 @@ func (g *github) Close(s Summary) error {
 	if dropped > 0 {
 		tail = fmt.Sprintf("; %d findings more than are shown here", dropped)
 	}
-	fmt.Fprintf(g.w, "::notice title=modelpatch check::%s\n", githubData.Replace(s.Verdict+": "+s.String()+tail))
+	fmt.Fprintf(g.w, "::notice title=modelpatch check::%s\n", githubData().Replace(s.Verdict+": "+s.String()+tail))
 	return g.w.Flush()
 }

@@ -31,7 +31,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		case s.Written && s.Backup != "":
 			line += "; the old value is in " + text(filepath.Base(s.Backup))
 		case s.Why != "":
-			line += ", not written: " + sentence(optionWords.Replace(s.Why))
+			line += ", not written: " + sentence(optionWords().Replace(s.Why))
 		}
 		c.field("beside", line)
 	}
@@ -60,7 +60,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		}
 	}
 	for _, n := range p.Notes {
-		c.field("note", optionWords.Replace(sentence(n)))
+		c.field("note", optionWords().Replace(sentence(n)))
 	}
 	for _, a := range p.ToCheck() {
 		c.field("check", a)

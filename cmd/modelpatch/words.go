@@ -3,20 +3,23 @@ package main
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/report"
 )
 
 // optionWords are how sentences of the library name options of writing.
-var optionWords = strings.NewReplacer("force replaces", "--force replaces", "backup also keeps", "--backup also keeps", "(option len)", "(--len)",
-	"it is changed where sidecars are asked for", "--sidecars changes it", ", where sidecars are asked for", " with --sidecars")
+var optionWords = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("force replaces", "--force replaces", "backup also keeps", "--backup also keeps", "(option len)", "(--len)",
+		"it is changed where sidecars are asked for", "--sidecars changes it", ", where sidecars are asked for", " with --sidecars")
+})
 
 // advice is what an error advises, in lines.
 func advice(err error) []string {
 	out, remedies := modelpatch.Advice(err)
 	for i := range out {
-		out[i] = optionWords.Replace(out[i])
+		out[i] = optionWords().Replace(out[i])
 	}
 	for _, r := range remedies {
 		out = append(out, r.CommandLine())

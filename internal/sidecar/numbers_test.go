@@ -40,7 +40,7 @@ func TestJSONNumbers(t *testing.T) {
 // size alone, and by far less than its depth. (Quadratic time would not end.)
 func TestJSONNumbersLarge(t *testing.T) {
 	const n, deepest = 1 << 20, 10000
-	pointers := slices.Collect(maps.Keys(places["config.json"]))
+	pointers := slices.Collect(maps.Keys(places()["config.json"]))
 	numbers := "[" + strings.Repeat("1,", n) + "1]"
 	for name, c := range map[string]struct {
 		text  string
@@ -74,13 +74,13 @@ func FuzzJSONNumbers(f *testing.F) {
 	f.Add([]byte(`{"n_ctx": Infinity, "rope_theta": 10000.0, "time_step_limit": [0.0, Infinity], "image_size": NaN}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := &file{name: "config.json", path: "config.json", data: data}
-		for _, n := range jsonNumbers(data, slices.Collect(maps.Keys(places[s.name]))) {
+		for _, n := range jsonNumbers(data, slices.Collect(maps.Keys(places()[s.name]))) {
 			if string(data[n.at:n.at+int64(len(n.text))]) != n.text {
 				t.Fatalf("%q is not at %d", n.text, n.at)
 			}
 			s.add(n, "12345")
 		}
-		if len(s.edits) > len(places[s.name]) {
+		if len(s.edits) > len(places()[s.name]) {
 			t.Fatalf("%d edits", len(s.edits))
 		}
 		if json.Valid(pythonjson.Plain(data)) && !json.Valid(pythonjson.Plain(s.changed())) {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/internal/source"
@@ -37,23 +38,25 @@ const (
 
 // places are the numbers in files beside a model that speak of its positions, by file name
 // and JSON pointer (RFC 6901).
-var places = map[string]map[string]Quantity{
-	"config.json": {
-		"/max_position_embeddings": Positions, "/n_positions": Positions, "/n_ctx": Positions, "/max_sequence_length": Positions,
-		"/max_seq_len": Positions, "/seq_length": Positions, "/text_config/max_position_embeddings": Positions,
-		"/rope_theta": RopeBase, "/rope_parameters/rope_theta": RopeBase, "/text_config/rope_theta": RopeBase,
-		"/text_config/rope_parameters/rope_theta": RopeBase,
-		"/image_size": PictureSide, "/vision_config/image_size": PictureSide,
-	},
-	"genai_config.json": {"/model/context_length": Positions, "/search/max_length": Positions},
-	"preprocessor_config.json": {
-		"/size": PictureSide, "/size/height": PictureHeight, "/size/width": PictureWidth, "/size/shortest_edge": PictureSide,
-		"/crop_size": PictureSide, "/crop_size/height": PictureHeight, "/crop_size/width": PictureWidth,
-	},
-	"sentence_bert_config.json": {"/max_seq_length": Positions},
-	"tokenizer.json":            {"/truncation/max_length": Positions},
-	"tokenizer_config.json":     {"/model_max_length": Positions},
-}
+var places = sync.OnceValue(func() map[string]map[string]Quantity {
+	return map[string]map[string]Quantity{
+		"config.json": {
+			"/max_position_embeddings": Positions, "/n_positions": Positions, "/n_ctx": Positions, "/max_sequence_length": Positions,
+			"/max_seq_len": Positions, "/seq_length": Positions, "/text_config/max_position_embeddings": Positions,
+			"/rope_theta": RopeBase, "/rope_parameters/rope_theta": RopeBase, "/text_config/rope_theta": RopeBase,
+			"/text_config/rope_parameters/rope_theta": RopeBase,
+			"/image_size": PictureSide, "/vision_config/image_size": PictureSide,
+		},
+		"genai_config.json": {"/model/context_length": Positions, "/search/max_length": Positions},
+		"preprocessor_config.json": {
+			"/size": PictureSide, "/size/height": PictureHeight, "/size/width": PictureWidth, "/size/shortest_edge": PictureSide,
+			"/crop_size": PictureSide, "/crop_size/height": PictureHeight, "/crop_size/width": PictureWidth,
+		},
+		"sentence_bert_config.json": {"/max_seq_length": Positions},
+		"tokenizer.json":            {"/truncation/max_length": Positions},
+		"tokenizer_config.json":     {"/model_max_length": Positions},
+	}
+})
 
 // maxOffset is how many positions a stated length may exceed the real one by:
 // RoBERTa's configuration says 514 for 512.
@@ -131,7 +134,7 @@ func Find(ctx context.Context, model string, new []Restated, o source.Options) (
 	for s, numbers := range filesOf(ctx, model, o, &unread) {
 		for _, n := range numbers {
 			for _, r := range new {
-				if r.Of != places[s.name][n.pointer] {
+				if r.Of != places()[s.name][n.pointer] {
 					continue
 				}
 				if to, ok := r.value(n); ok {
@@ -165,7 +168,7 @@ func filesOf(ctx context.Context, model string, o source.Options, unread *[]erro
 			}
 			var numbers []jsonNumber
 			if err == nil {
-				if numbers = jsonNumbers(s.data, slices.Collect(maps.Keys(places[name]))); numbers == nil {
+				if numbers = jsonNumbers(s.data, slices.Collect(maps.Keys(places()[name]))); numbers == nil {
 					err = &source.InputError{Path: s.path, What: "there, and not readable", Why: "it is no JSON"}
 				}
 			}
@@ -235,7 +238,7 @@ func (s *file) add(n jsonNumber, new string) {
 	from, err1 := strconv.ParseFloat(n.text, 64)
 	to, err2 := strconv.ParseFloat(new, 64)
 	whole := from == math.Trunc(from) && strconv.Itoa(int(to)) == new
-	if err1 != nil || err2 != nil || len(new) > longest || !json.Valid([]byte(new)) || !whole && places[s.name][n.pointer] != RopeBase {
+	if err1 != nil || err2 != nil || len(new) > longest || !json.Valid([]byte(new)) || !whole && places()[s.name][n.pointer] != RopeBase {
 		return
 	}
 	s.edits = append(s.edits, numberEdit{old: n.text, new: new, at: n.at,
@@ -255,7 +258,7 @@ func (s *file) changed() []byte {
 
 // sortedNames are the names of files beside a model.
 func sortedNames() []string {
-	return slices.Sorted(maps.Keys(places))
+	return slices.Sorted(maps.Keys(places()))
 }
 
 // OfPatch finds the numbers beside a model that a patch's change gave other values, or that taking it

@@ -67,7 +67,7 @@ func ReadStated(ctx context.Context, model string, o source.Options) (out Stated
 				continue
 			}
 			picture := StatedPicture{Path: report.Name(s.path), Pointer: n.pointer}
-			switch places[s.name][n.pointer] {
+			switch places()[s.name][n.pointer] {
 			case Positions:
 				out.Lengths = append(out.Lengths, StatedLength{Path: report.Name(s.path), Pointer: n.pointer, Length: int(v)})
 				continue

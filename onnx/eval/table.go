@@ -120,22 +120,22 @@ const noInput = 1 << 10
 // "ai.onnx" is written "". Of a domain that is not known, operators that quantise by their
 // names are followed as if they did not round: see Assumed.
 func Lookup(domain, name string) *Operator {
-	table := tables.standard
+	table := standardTable
 	switch domain {
 	case "":
 	case "com.microsoft", "com.microsoft.nchwc":
-		table = tables.microsoft
+		table = microsoftTable
 	case "com.microsoft.extensions", "ai.onnx.contrib":
-		table = tables.extensions
+		table = extensionTable
 	case "ai.onnx.ml":
-		table = tables.learning
+		table = learningTable
 	default:
 		if Assumed(domain, name) {
 			return &foreignQuantiser
 		}
 		return nil
 	}
-	return table[name]
+	return table()[name]
 }
 
 // Assumed reports whether an operator of a domain that is not known is taken for one that quantises, or takes that back, by its name alone
@@ -156,14 +156,22 @@ var quantisers = sync.OnceValue(func() *regexp.Regexp {
 
 var foreignQuantiser = Operator{Name: "Quantize", Since: 1, value: unrounded, Axes: AxesSame, NotModelled: "rounding"}
 
-var tables = struct{ standard, microsoft, extensions, learning map[string]*Operator }{byName(standardOperators[:]), byName(microsoftOperators[:]), byName(extensionOperators[:]), byName(learningOperators[:])}
+var (
+	standardTable  = byName(standardOperators[:])
+	microsoftTable = byName(microsoftOperators[:])
+	extensionTable = byName(extensionOperators[:])
+	learningTable  = byName(learningOperators[:])
+)
 
-func byName(operators []Operator) map[string]*Operator {
-	table := make(map[string]*Operator, len(operators))
-	for i := range operators {
-		table[operators[i].Name] = &operators[i]
-	}
-	return table
+// byName finds operators by name in a table that is made when it is first asked: what reads no graph does not wait for it.
+func byName(operators []Operator) func() map[string]*Operator {
+	return sync.OnceValue(func() map[string]*Operator {
+		table := make(map[string]*Operator, len(operators))
+		for i := range operators {
+			table[operators[i].Name] = &operators[i]
+		}
+		return table
+	})
 }
 
 // run computes the outputs of a call; nil where nothing is known of them.

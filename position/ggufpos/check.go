@@ -34,8 +34,8 @@ func (m *model) check() {
 
 // checkTypes finds values of types that engines refuse.
 func (m *model) checkTypes() {
-	for _, suffix := range arch.TypedKeys {
-		want := arch.KeyTypes[suffix]
+	for _, key := range arch.KeyTypes {
+		suffix, want := key.Suffix, key.Type
 		p := m.Pair(suffix)
 		if p == nil || p.Type == want || p.Type == gguf.TypeArray && (suffix == arch.KeyDims) {
 			continue

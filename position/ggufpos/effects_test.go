@@ -32,7 +32,7 @@ func TestKeysHaveTheMeasuredEffects(t *testing.T) {
 	compared := 0
 	for name, entry := range archs(t) {
 		var effects map[string]string
-		if entry.Scheme != "rope" || all[name] == nil || arch.FixedRope[name] != "" {
+		if entry.Scheme != "rope" || all[name] == nil || arch.FixedRope(name) != "" {
 			continue
 		}
 		if err := json.Unmarshal(all[name], &effects); err != nil {
@@ -93,7 +93,7 @@ func compareEffects(t *testing.T, entry *arch.Entry, effects map[string]string) 
 		after := maps.Clone(before)
 		put(after, entry, x.set)
 		changed := rotations(make1(t, before, nil)) != rotations(make1(t, after, nil))
-		if want := strings.HasPrefix(measured, "changed"); changed != want && !strings.Contains(measured, "tiny") && !(want && arch.ScaledAttention[entry.Name]) {
+		if want := strings.HasPrefix(measured, "changed"); changed != want && !strings.Contains(measured, "tiny") && !(want && arch.ScalesAttention(entry.Name)) {
 			t.Errorf("%s: %s: the engine's output %s, our rotation changed: %v", entry.Name, x.name, measured, changed)
 		}
 		compared++

@@ -13,8 +13,9 @@ import (
 // float32 as the engine would hold it. Keys that change anyway, texts and numbers that do not fit stay.
 func (m *model) Mend() []string {
 	var out []string
-	for _, suffix := range arch.TypedKeys {
-		p, want := m.Pair(suffix), arch.KeyTypes[suffix]
+	for _, key := range arch.KeyTypes {
+		suffix, want := key.Suffix, key.Type
+		p := m.Pair(suffix)
 		if p == nil || p.Type == want || p.Type == gguf.TypeArray || m.Edit.Edited(m.Key(suffix)) {
 			continue
 		}

@@ -116,7 +116,7 @@ func wanted(o position.RescaleOptions, from schemes.Rotary, m *model) schemes.Ro
 	default:
 		to.Scaling = schemes.Scaling{Type: o.Scaling, Factor: o.Factor, OriginalLength: o.OriginalLength, BetaFast: o.BetaFast, BetaSlow: o.BetaSlow,
 			NoTruncate: o.NoTruncate, AttentionFactor: o.AttentionFactor}
-		if arch.ScaledAttention[m.Name] && o.Scaling == "yarn" && o.AttentionFactor == 0 {
+		if arch.ScalesAttention(m.Name) && o.Scaling == "yarn" && o.AttentionFactor == 0 {
 			to.Scaling.AttentionFactor = 1 // the amplitude went into the attention scale
 		}
 	}

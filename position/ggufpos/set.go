@@ -48,10 +48,16 @@ func (m *model) setKey(k position.KeyValue) (says string, err error) {
 	key := m.Key(suffix)
 	switch {
 	case !arch.Settable(suffix):
-		all := slices.DeleteFunc(append(slices.Clone(arch.TypedKeys), arch.KeySections), func(s string) bool { return !arch.Settable(s) })
+		var all []string
+		for _, k := range arch.KeyTypes {
+			if arch.Settable(k.Suffix) {
+				all = append(all, k.Suffix)
+			}
+		}
+		all = append(all, arch.KeySections)
 		return "", &position.UsageError{What: fmt.Sprintf("%s is no key of positions", report.Printable(k.Key)), Hint: spelling.Hint(suffix, all, "keys of positions are "+strings.Join(all, ", "))}
-	case arch.FixedRope[m.Family()] != "" && suffix != arch.KeyContext:
-		return "", &position.Refusal{Why: arch.FixedRope[m.Family()], Instead: "only the stated length can change"}
+	case arch.FixedRope(m.Family()) != "" && suffix != arch.KeyContext:
+		return "", &position.Refusal{Why: arch.FixedRope(m.Family()), Instead: "only the stated length can change"}
 	case !m.Arch.Uses(suffix):
 		return "", &position.Refusal{Why: fmt.Sprintf("llama.cpp's %s does not read %s", m.Family(), key), Instead: "inspect says which keys its encodings come from"}
 	}
@@ -78,7 +84,8 @@ func keyValue(suffix, text string) (v gguf.Value, err error) {
 	if suffix == arch.KeySections {
 		return sections(strings.Split(text, ","))
 	}
-	switch arch.KeyTypes[suffix] {
+	kind, _ := arch.TypeOf(suffix)
+	switch kind {
 	case gguf.TypeUint32:
 		n, err := strconv.ParseUint(text, 10, 31)
 		if err != nil || n == 0 {

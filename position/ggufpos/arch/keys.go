@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/gguf"
@@ -50,27 +49,48 @@ const (
 	KeyCompressBase = "attention.compress_rope_freq_base" // float32: of compressed layers
 )
 
-// KeyTypes are the exact types that engines want: with another one loading
+// KeyTypes are the exact types that engines want, by key: with another one loading
 // fails, also where the key has no effect (facts/GGUF-FACTS §a).
-var KeyTypes = map[string]gguf.ValueType{
-	KeyContext: gguf.TypeUint32, KeyCausal: gguf.TypeBool, KeyDims: gguf.TypeUint32, KeyDimsSWA: gguf.TypeUint32,
-	KeyBase: gguf.TypeFloat32, KeyBaseSWA: gguf.TypeFloat32, KeyType: gguf.TypeString, KeyFactor: gguf.TypeFloat32,
-	KeyScaleLinear: gguf.TypeFloat32, KeyOriginal: gguf.TypeUint32, KeyAttnFactor: gguf.TypeFloat32,
-	KeyAlpha: gguf.TypeFloat32, KeyFinetuned: gguf.TypeBool, KeyBetaFast: gguf.TypeFloat32, KeyBetaSlow: gguf.TypeFloat32,
-	KeyExtFactor: gguf.TypeFloat32, KeyYarnAttn: gguf.TypeFloat32, KeyLogMul: gguf.TypeFloat32,
-	KeyMaxBias: gguf.TypeFloat32, KeyWindow: gguf.TypeUint32, KeyBuckets: gguf.TypeUint32,
-	KeyBlocks: gguf.TypeUint32, KeyEmbedding: gguf.TypeUint32, KeyKeyLength: gguf.TypeUint32, KeyKeyLenMLA: gguf.TypeUint32,
+var KeyTypes = []struct {
+	Suffix string
+	Type   gguf.ValueType
+}{
+	{KeyCausal, gguf.TypeBool},
+	{KeyKeyLength, gguf.TypeUint32},
+	{KeyKeyLenMLA, gguf.TypeUint32},
+	{KeyMaxBias, gguf.TypeFloat32},
+	{KeyBuckets, gguf.TypeUint32},
+	{KeyWindow, gguf.TypeUint32},
+	{KeyBlocks, gguf.TypeUint32},
+	{KeyContext, gguf.TypeUint32},
+	{KeyEmbedding, gguf.TypeUint32},
+	{KeyDims, gguf.TypeUint32},
+	{KeyDimsSWA, gguf.TypeUint32},
+	{KeyBase, gguf.TypeFloat32},
+	{KeyBaseSWA, gguf.TypeFloat32},
+	{KeyScaleLinear, gguf.TypeFloat32},
+	{KeyAlpha, gguf.TypeFloat32},
+	{KeyAttnFactor, gguf.TypeFloat32},
+	{KeyFactor, gguf.TypeFloat32},
+	{KeyFinetuned, gguf.TypeBool},
+	{KeyOriginal, gguf.TypeUint32},
+	{KeyType, gguf.TypeString},
+	{KeyYarnAttn, gguf.TypeFloat32},
+	{KeyBetaFast, gguf.TypeFloat32},
+	{KeyBetaSlow, gguf.TypeFloat32},
+	{KeyExtFactor, gguf.TypeFloat32},
+	{KeyLogMul, gguf.TypeFloat32},
 }
 
-// TypedKeys are the keys of KeyTypes, sorted, so that what is told of them keeps its order.
-var TypedKeys = func() []string {
-	var out []string
-	for k := range KeyTypes {
-		out = append(out, k)
+// TypeOf is the type that engines want of a key; false for one of which they take several.
+func TypeOf(suffix string) (gguf.ValueType, bool) {
+	for _, k := range KeyTypes {
+		if k.Suffix == suffix {
+			return k.Type, true
+		}
 	}
-	slices.Sort(out)
-	return out
-}()
+	return 0, false
+}
 
 // Sections is how many numbers KeySections has (hparams.rope_sections; get_key_or_arr of llama.cpp
 // refuses any other count).
@@ -78,7 +98,7 @@ const Sections = 4
 
 // Settable reports whether a key tells positions alone: its length, its rotation or its bias.
 func Settable(suffix string) bool {
-	_, typed := KeyTypes[suffix]
+	_, typed := TypeOf(suffix)
 	return typed && (suffix == KeyContext || suffix == KeyMaxBias || strings.HasPrefix(suffix, "rope.")) || suffix == KeySections
 }
 

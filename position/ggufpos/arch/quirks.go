@@ -1,19 +1,33 @@
 package arch
 
-// ScaledAttention are the architectures that put YaRN's amplitude into the
+// ScalesAttention reports whether an architecture puts YaRN's amplitude into the
 // attention scale as well.
-var ScaledAttention = map[string]bool{"deepseek2": true, "deepseek2-ocr": true, "deepseek32": true, "mistral4": true, "glm-dsa": true}
-
-// ScaledWithNone are the architectures whose sliding layers ignore type none.
-var ScaledWithNone = map[string]bool{
-	"afmoe": true, "gemma2": true, "gpt-oss": true, "llama4": true, "maple": true, "smallthinker": true, "spark2_5": true,
+func ScalesAttention(family string) bool {
+	switch family {
+	case "deepseek2", "deepseek2-ocr", "deepseek32", "mistral4", "glm-dsa":
+		return true
+	}
+	return false
 }
 
-// FixedRope are the architectures whose rotation no key can change, with the
-// reason as a sentence.
-var FixedRope = map[string]string{
-	"cogvlm":        "llama.cpp's cogvlm turns with base 10000 and no scaling, whatever the keys say",
-	"deepseek2-ocr": "llama.cpp's deepseek2-ocr has a fixed rotation: another base aborts, and scaling keys only distort its attention scale",
+// ScalesWithNone reports whether the sliding layers of an architecture ignore type none.
+func ScalesWithNone(family string) bool {
+	switch family {
+	case "afmoe", "gemma2", "gpt-oss", "llama4", "maple", "smallthinker", "spark2_5":
+		return true
+	}
+	return false
+}
+
+// FixedRope says, as a sentence, why no key can change an architecture's rotation; empty where keys can.
+func FixedRope(family string) string {
+	switch family {
+	case "cogvlm":
+		return "llama.cpp's cogvlm turns with base 10000 and no scaling, whatever the keys say"
+	case "deepseek2-ocr":
+		return "llama.cpp's deepseek2-ocr has a fixed rotation: another base aborts, and scaling keys only distort its attention scale"
+	}
+	return ""
 }
 
 // Encoders are the architectures without RoPE that see in both directions

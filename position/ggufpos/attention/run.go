@@ -383,7 +383,7 @@ func scaleOf(m *hparams.Model, dim int) float64 {
 // magnitude is what the scale is multiplied with where an architecture puts YaRN's amplitude into
 // it (llama_model_deepseek2::graph): the square of that of cos and sin, or what YaRN's would be, times 1 + 0.1·m·ln s.
 func magnitude(m *hparams.Model) float64 {
-	if !arch.ScaledAttention[m.Family()] {
+	if !arch.ScalesAttention(m.Family()) {
 		return 1
 	}
 	factor := m.RealOr(arch.KeyFactor, m.RealOr(arch.KeyScaleLinear, 1))

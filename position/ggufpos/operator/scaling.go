@@ -24,7 +24,7 @@ func (e *Rope) scaling(m *hparams.Model, sliding bool) {
 	case arch.TypeLinear, arch.TypeYaRN, arch.TypeLongRoPE:
 		e.Factor = scaleFactor(m)
 	}
-	if kind == arch.TypeNone && sliding && !m.Ignores(arch.KeyFactor) && arch.ScaledWithNone[m.Family()] {
+	if kind == arch.TypeNone && sliding && !m.Ignores(arch.KeyFactor) && arch.ScalesWithNone(m.Family()) {
 		e.Factor = scaleFactor(m) // trap 2: these take 1/factor whatever the type
 	}
 	e.Yarn = kind == arch.TypeYaRN && !m.Ignores(arch.KeyType)

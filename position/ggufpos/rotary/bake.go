@@ -23,7 +23,7 @@ func (r *Rope) BakeDivisors() (bool, error) {
 		return false, nil // no keys scale it
 	case e.Masked():
 		return false, refuse(operator.FreqsTensor+" holds which pairs turn", "")
-	case arch.ScaledAttention[r.m.Family()]:
+	case arch.ScalesAttention(r.m.Family()):
 		return false, refuse(fmt.Sprintf("llama.cpp's %s has YaRN's amplitude in the scale of its scores, which it takes from the keys", r.m.Family()), "")
 	}
 	if err := r.usable(true, true); err != nil {

@@ -33,7 +33,7 @@ func checkScaling(m *hparams.Model) {
 	switch known := slices.Contains(arch.ScalingTypes, kind); {
 	case stated && !known:
 		m.Fault("gguf-scaling-type-unknown", arch.KeyType, fmt.Sprintf("unknown rope.scaling.type %q; llama.cpp aborts on it", report.Printable(clipped(kind))), "", report.Do("rope", "writes one that it knows", "scaling", "none|linear|yarn"))
-	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor) && arch.ScaledWithNone[m.Family()] && m.SlidesAnywhere():
+	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor) && arch.ScalesWithNone(m.Family()) && m.SlidesAnywhere():
 		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, and the sliding layers of %s are divided by the factor %g all the same", m.Family(), s), "")
 	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor):
 		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, so the factor %g is not used", s), "")
@@ -56,7 +56,7 @@ func checkDefaults(m *hparams.Model, sites []position.Site) {
 	if scales && m.Pair(arch.KeyFactor) == nil && m.Pair(arch.KeyScaleLinear) == nil {
 		m.Warn("gguf-factor-missing", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is %s and there is no factor: llama.cpp takes 1, which scales nothing", kind), "", report.Do("set", "states it", "key", m.Key(arch.KeyFactor)+"=S"))
 	}
-	if factor, _ := m.Real(arch.KeyFactor); kind == arch.TypeYaRN && factor > 1 && arch.ScaledAttention[m.Family()] && m.Arch.Uses(arch.KeyLogMul) && m.Pair(arch.KeyLogMul) == nil {
+	if factor, _ := m.Real(arch.KeyFactor); kind == arch.TypeYaRN && factor > 1 && arch.ScalesAttention(m.Family()) && m.Arch.Uses(arch.KeyLogMul) && m.Pair(arch.KeyLogMul) == nil {
 		m.Warn("gguf-log-multiplier-missing", arch.KeyLogMul, fmt.Sprintf("YaRN without %s: llama.cpp's %s multiplies cos and sin by YaRN's amplitude, and the scale of the scores by its square", m.Key(arch.KeyLogMul), m.Family()),
 			"it is 0.1 times mscale_all_dim of config.json", report.Do("set", "is that of mscale_all_dim 1", "key", m.Key(arch.KeyLogMul)+"=0.1"))
 	}

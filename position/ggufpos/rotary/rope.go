@@ -110,14 +110,14 @@ func (r *Rope) Window() (w schemes.SlidingWindow) {
 
 // ScalesAttention reports whether the engine has YaRN's amplitude in the scale of the
 // scores.
-func (r *Rope) ScalesAttention() bool { return arch.ScaledAttention[r.m.Family()] }
+func (r *Rope) ScalesAttention() bool { return arch.ScalesAttention(r.m.Family()) }
 
 // Deviations are what llama.cpp's code of the architecture computes otherwise than configurations say.
 func (r *Rope) Deviations() (out []string) {
 	if stored, ok := r.Stored().(schemes.Rotary); ok && stored.Scaling.Kind().Reads(schemes.ParameterBetaFast.Name) && !r.m.Arch.Uses(arch.KeyBetaFast) {
 		out = append(out, deviation.Betas)
 	}
-	if arch.ScaledAttention[r.m.Family()] && r.scaledHere() {
+	if arch.ScalesAttention(r.m.Family()) && r.scaledHere() {
 		out = append(out, deviation.Scores)
 	}
 	if w := r.m.Arch.Window; r.sliding && w != nil && w.Base == "own" && w.Unscaled() {

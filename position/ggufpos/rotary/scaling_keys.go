@@ -45,7 +45,7 @@ func (r *Rope) storeNone(s schemes.Scaling) error {
 }
 
 func (r *Rope) storeLinear(s schemes.Scaling) error {
-	if arch.ScaledAttention[r.m.Family()] {
+	if arch.ScalesAttention(r.m.Family()) {
 		return refuse(fmt.Sprintf("llama.cpp's %s multiplies its attention scale by YaRN's amplitude for every factor, also of type linear", r.m.Family()), "", report.Do("rope", "", "scaling", "yarn"), report.Do("rope", "", "base", "B"))
 	}
 	r.setScaling(arch.TypeLinear, s.Factor)

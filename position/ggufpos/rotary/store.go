@@ -33,7 +33,7 @@ func (r *Rope) Store(want position.Want) error {
 	if err := r.usable(w.Base == r.scheme.Base || !operator.ValidBase(w.Base), !want.Anew); err != nil {
 		return err
 	}
-	if why := arch.FixedRope[r.m.Family()]; why != "" {
+	if why := arch.FixedRope(r.m.Family()); why != "" {
 		return refuse(why, "only the stated length can change", report.Do("extend", "", "method", "none"))
 	}
 	if w.Dim != r.scheme.Dim || w.Layout != r.scheme.Layout || !slices.Equal(w.Axes(), r.scheme.Axes()) {
@@ -70,7 +70,7 @@ func (r *Rope) Misstated() bool {
 		return false
 	}
 	kind, stated := m.Text(arch.KeyType)
-	if stated && !slices.Contains(arch.ScalingTypes, kind) || kind == arch.TypeNone && r.twin && !r.sliding && arch.ScaledWithNone[m.Family()] {
+	if stated && !slices.Contains(arch.ScalingTypes, kind) || kind == arch.TypeNone && r.twin && !r.sliding && arch.ScalesWithNone(m.Family()) {
 		return true
 	}
 	for _, k := range []string{arch.KeyFactor, arch.KeyScaleLinear} {
@@ -268,7 +268,7 @@ func sameAmplitude(a, b float64) bool {
 func (r *Rope) storeYaRNAttention(s schemes.Scaling) error {
 	m, usual := r.m, schemes.YaRNAmplitude(s.Factor, 1)
 	wanted, own := cmp.Or(s.AttentionFactor, usual), r.m.YaRNAmplitude(s.Factor)
-	log, scores := 0.0, arch.ScaledAttention[m.Family()]
+	log, scores := 0.0, arch.ScalesAttention(m.Family())
 	if m.Arch.Uses(arch.KeyLogMul) {
 		log = m.RealOr(arch.KeyLogMul, 0)
 	}

@@ -2,9 +2,6 @@ package probe
 
 import (
 	"cmp"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"regexp"
 	"slices"
 	"strconv"
@@ -241,45 +238,72 @@ func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
 
 // computed is the size that a formula of other names says, as torch.export writes them ("s25 + 1", "2*s0", "s1//4"); false for what is
 // none, or has names of no axis.
-func computed(formula string, named map[string]int) (int, bool) {
-	if !strings.ContainsAny(formula, "+-*/") {
+func computed(text string, named map[string]int) (int, bool) {
+	if !strings.ContainsAny(text, "+-*/") || len(text) > 256 { // 256: parentheses nest no deeper
 		return 0, false
 	}
-	tree, err := parser.ParseExpr(strings.ReplaceAll(formula, "//", "/"))
-	if err != nil {
-		return 0, false
+	f := formula{strings.ReplaceAll(strings.ReplaceAll(text, " ", ""), "//", "/"), named}
+	if n, ok := f.sum(); ok && f.rest == "" {
+		return n, true
 	}
-	var of func(ast.Expr) (int, bool)
-	of = func(x ast.Expr) (int, bool) {
-		switch x := x.(type) {
-		case *ast.ParenExpr:
-			return of(x.X)
-		case *ast.BasicLit:
-			n, err := strconv.Atoi(x.Value)
-			return n, err == nil
-		case *ast.Ident:
-			n, ok := named[x.Name]
-			return n, ok
-		case *ast.BinaryExpr:
-			a, known := of(x.X)
-			b, also := of(x.Y)
-			if !known || !also {
-				return 0, false
-			}
-			switch {
-			case x.Op == token.ADD:
-				return a + b, true
-			case x.Op == token.SUB:
-				return a - b, true
-			case x.Op == token.MUL:
-				return a * b, true
-			case x.Op == token.QUO && b != 0:
-				return a / b, true
-			}
+	return 0, false
+}
+
+// formula is what is left to read of sums and products of names and whole numbers.
+type formula struct {
+	rest  string
+	named map[string]int
+}
+
+// next takes one of some characters from the front, if one stands there.
+func (f *formula) next(of string) (is byte) {
+	if f.rest != "" && strings.IndexByte(of, f.rest[0]) >= 0 {
+		is, f.rest = f.rest[0], f.rest[1:]
+	}
+	return is
+}
+
+func (f *formula) sum() (int, bool) {
+	n, ok := f.product()
+	for op := f.next("+-"); ok && op != 0; op = f.next("+-") {
+		var m int
+		if m, ok = f.product(); op == '-' {
+			m = -m
 		}
-		return 0, false
+		n += m
 	}
-	return of(tree)
+	return n, ok
+}
+
+func (f *formula) product() (int, bool) {
+	n, ok := f.operand()
+	for op := f.next("*/"); ok && op != 0; op = f.next("*/") {
+		m, is := f.operand()
+		switch {
+		case !is || op == '/' && m == 0:
+			return 0, false
+		case op == '/':
+			n /= m
+		default:
+			n *= m
+		}
+	}
+	return n, ok
+}
+
+func (f *formula) operand() (int, bool) {
+	if f.next("(") != 0 {
+		n, ok := f.sum()
+		return n, ok && f.next(")") != 0
+	}
+	end := strings.IndexAny(f.rest+")", "+-*/()")
+	name := f.rest[:end]
+	f.rest = f.rest[end:]
+	if n, ok := f.named[name]; ok {
+		return n, true
+	}
+	n, err := strconv.Atoi(name)
+	return n, err == nil
 }
 
 func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value {
