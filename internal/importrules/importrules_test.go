@@ -68,6 +68,7 @@ var floors = []struct {
 	{"position/onnxpos/origin", []string{"onnx", "onnx/eval"}},
 	{"position/onnxpos/sheet", []string{"onnx/eval", "position/onnxpos/origin", "position/onnxpos/rows"}},
 	{"position/onnxpos/site", []string{"onnx", "onnx/eval", "patch", "position", "position/onnxpos/probe", "position/onnxpos/rows", "position/onnxpos/trace", "report", "schemes"}},
+	{"position/onnxpos/parts", []string{"onnx", "position", "position/onnxpos/site", "position/onnxpos/trace", "report"}},
 	{"position/onnxpos/cut", []string{"onnx", "onnx/eval", "position", "position/trial"}},
 	{"position/onnxpos/attention", append([]string{"position/onnxpos/cut", "position/onnxpos/site", "position/trial"}, ground...)},
 	{"position/onnxpos/waves", append([]string{"position/onnxpos/site"}, ground...)},

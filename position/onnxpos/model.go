@@ -15,6 +15,7 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
+	"github.com/modelpatch/modelpatch/position/onnxpos/parts"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -103,6 +104,12 @@ func (m *Model) PatchGrid() schemes.Grid {
 	along, _ := m.graph.FrameGrid()
 	return schemes.Grid{along, sides[0], sides[1]}
 }
+
+// Parts lists the constants, nodes and declared values of the model.
+func (m *Model) Parts() ([]position.Part, error) { return parts.Of(m.graph, m.sites) }
+
+// DataSpans are the ranges of one of the model's files that hold tensor data.
+func (m *Model) DataSpans(path string) [][2]int64 { return parts.DataSpans(m.graph.File, path) }
 
 // Close closes the file.
 func (m *Model) Close() error { return m.graph.File.Close() }

@@ -39,6 +39,7 @@ type tableSite struct {
 	part        bool           // pictures get a part of its rows, and larger ones more
 	cropped     *[2]sheet.Crop // the part of its table that the graph takes, before and after Crop
 	alongTime   bool           // its rows tell frames of a video apart, and nothing else
+	onto        *addition      // what is added to the state first, of the same formula; nil: nothing
 	crossed     []int          // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
 }
 
@@ -87,7 +88,7 @@ func findTables(m *Model, d *detector) []site.Site {
 			t.alongTime = d.labels.OnlyFrom(a.along[0], m.graph.IsFrames)
 		}
 	}
-	all = mergeFormulas(all)
+	all = mergeFormulas(stacked(all))
 	var sites []site.Site
 	for _, t := range all {
 		sites = append(sites, t)
@@ -107,6 +108,49 @@ func (m *Model) sideOf(a *addition) int {
 		}
 	}
 	return 0
+}
+
+// stacked puts the places together where the graph adds the columns of one formula one after another: sines to the state, then cosines to
+// what that gives.
+func stacked(all []*tableSite) []*tableSite {
+	open := func(t *tableSite) bool { return t.uses[0].source.Trig != nil && t.Detected.Scheme.Name() == report.SchemeUnknown }
+	under := map[*onnx.Node]*tableSite{}
+	for _, t := range all {
+		if open(t) {
+			under[t.uses[0].node] = t
+		}
+	}
+	for _, t := range slices.Clone(all) {
+		use := t.uses[0]
+		before, _ := use.scope.Find(use.state)
+		o := under[before]
+		if !open(t) || o == nil || o == t || !slices.Equal(o.uses[0].sheet.Value.Shape, use.sheet.Value.Shape) {
+			continue
+		}
+		t.onto = o.uses[0]
+		if t.describeRuntime(); open(t) {
+			t.onto = nil
+			continue
+		}
+		t.uses = append(t.uses, o.uses...)
+		all = slices.DeleteFunc(all, func(other *tableSite) bool { return other == o })
+	}
+	return all
+}
+
+// with are rows, and what is added to them before.
+func (t *tableSite) with(m rows.Matrix, before func(*addition) rows.Matrix) rows.Matrix {
+	if t.onto == nil {
+		return m
+	}
+	more := before(t.onto)
+	for r := range min(len(m), len(more)) {
+		m[r] = slices.Clone(m[r])
+		for c := range min(len(m[r]), len(more[r])) {
+			m[r][c] += more[r][c]
+		}
+	}
+	return m
 }
 
 // mergeFormulas puts the places together where the graph computes rows by one formula: it may do so for every layer.
@@ -434,11 +478,17 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 		if v == nil || !v.Known() || trace.PositionAxis(v) < 0 {
 			continue
 		}
-		if r, ok := fit.AdditiveTable(sheet.Cleared(trace.RowsOf(v, trace.PositionAxis(v)), use.constant), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
+		whole := t.with(trace.RowsOf(v, trace.PositionAxis(v)), func(a *addition) rows.Matrix {
+			if v := t.m.Longer(a.scope, a.name, length); v != nil && v.Known() && trace.PositionAxis(v) >= 0 {
+				return trace.RowsOf(v, trace.PositionAxis(v))
+			}
+			return nil
+		})
+		if r, ok := fit.AdditiveTable(sheet.Cleared(whole, use.constant), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
 			return r, []string{rowsAre, "weights are multiplied with computed rows that are "}[i]
 		}
 	}
-	m, p := sheet.Cleared(use.sheet.Matrix(), use.constant), coarser(use.sheet.Value, stored)
+	m, p := sheet.Cleared(t.with(use.sheet.Matrix(), func(a *addition) rows.Matrix { return a.sheet.Matrix() }), use.constant), coarser(use.sheet.Value, stored)
 	if grid, prefix, ok := use.gridOf(); ok {
 		if r, ok := fit.GridTable(m[:min(prefix+onnx.Size(grid), len(m))], p, grid); ok {
 			return r, rowsAre

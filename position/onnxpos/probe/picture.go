@@ -393,6 +393,16 @@ func (p *Probe) PatchesIn(e *eval.Evaluator) (h, w int) {
 	return 0, 0
 }
 
+// PatchesWithin is how many patches a picture of one size has where a table of so many distances lies along a whole side of it; 0 where it
+// does not, as one of windows, or the size is free.
+func (p *Probe) PatchesWithin(distances int) int {
+	h, w := p.PatchesIn(p.Eval)
+	if p.ImageInput() == nil || p.TokenInput() != nil || p.FreeImage() || h < 2 || w < 2 || distances != 2*h-1 && distances != 2*w-1 {
+		return 0
+	}
+	return h * w
+}
+
 // PatchGrid is the height and width of the picture in patches.
 func (p *Probe) PatchGrid() [2]int {
 	h, w := p.PatchesIn(p.Eval)

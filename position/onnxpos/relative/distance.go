@@ -175,6 +175,7 @@ func (m *Search) Vectors() site.Site {
 	case text != nil:
 		return text
 	case image != nil:
+		image.Detected.Capacity = m.graph.PatchesWithin(image.Detected.Scheme.(schemes.Other).Rows)
 		return image
 	}
 	return nil

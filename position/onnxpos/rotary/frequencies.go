@@ -179,10 +179,11 @@ func (r *Site) explained(frequencies []float64) fit.Result {
 // pairsOf is how many pairs of columns a rotation turns by cosines that are known, 0 where they
 // are not.
 func (r *Site) pairsOf(u *rotation) int {
-	if trace.PositionAxis(u.cosValue) < 0 {
+	axis := trace.PositionAxis(u.cosValue)
+	if axis < 0 {
 		return 0
 	}
-	width := u.cosValue.Shape[len(u.cosValue.Shape)-1]
+	width := trace.Columns(u.cosValue, axis)
 	if u.packed {
 		return width
 	}
@@ -386,14 +387,25 @@ func turnsOf(t trace.Source) (f []float64, positions int) {
 	}
 	if !steady(rows) {
 		if f, ok := multiples(rows); ok {
-			return fit.Undouble(f), len(rows)
+			return fit.Undouble(forwards(f)), len(rows)
 		}
 	}
 	f = make([]float64, len(rows[0]))
 	for i := range f {
 		f[i] = rows[1][i] - rows[0][i]
 	}
-	return fit.Undouble(f), len(rows)
+	return fit.Undouble(forwards(f)), len(rows)
+}
+
+// forwards are frequencies with the signs of positions that count up: where they are counted from the end, all angles fall.
+func forwards(f []float64) []float64 {
+	if len(f) == 0 || slices.Max(f) >= 0 {
+		return f
+	}
+	for i := range f {
+		f[i] = -f[i]
+	}
+	return f
 }
 
 // multiples reads frequencies off angles of positions that do not count up by one (memories at 0 ahead of tokens, say): each row is the
@@ -488,7 +500,7 @@ func (r *Site) describeAxes(e *position.Encoding, use *rotation) bool {
 			return false
 		}
 	}
-	width := use.cosValue.Shape[len(use.cosValue.Shape)-1]
+	width := trace.Columns(use.cosValue, max(trace.PositionAxis(use.cosValue), 0))
 	if len(pairs) < 2 || base == 0 || total != width && 2*total != width {
 		return false
 	}

@@ -408,7 +408,8 @@ func headDim(s *eval.Scope, name string, cos *eval.Value) (size int, projected b
 			case n.Op == "CastLike" && n.Input(0) != name: // which asks for the type alone
 			case n.Op == "Einsum":
 				if size := trace.SummedBy(s, n, name); size > 0 {
-					return size, false
+					v := s.Value(name)
+					return headOf(size, v.Shape[len(v.Shape)-1], cos), false
 				}
 			case eval.Is(n, eval.Product):
 				if weights(s, n.Input(0)) || weights(s, n.Input(1)) { // turned before it is projected
@@ -440,8 +441,7 @@ func weights(s *eval.Scope, name string) bool {
 	return trace.Stored(s, name) != nil || !v.Data && (v.Known() || v.Large())
 }
 
-// contracted is the size of the axis that a product sums over, or the other one where that is the
-// axis of positions: linear attention sums over them.
+// contracted is the size of a head in a product that turned elements go into: linear attention sums over positions.
 func contracted(s *eval.Scope, n *onnx.Node, name string, cos *eval.Value) int {
 	v := s.Value(name)
 	k := len(v.Shape)
@@ -452,8 +452,13 @@ func contracted(s *eval.Scope, n *onnx.Node, name string, cos *eval.Value) int {
 	if n.Input(0) == name && n.Int("transA", 0) == 0 || n.Input(1) == name && (n.Int("transB", 0) == 1 || trace.FromSoftmax(s, n.Input(0))) {
 		summed, other = other, summed // values are turned, too (CLVP)
 	}
+	return headOf(summed, other, cos)
+}
+
+// headOf is the size of the axis that a product sums over, or the other one where that is the axis of positions.
+func headOf(summed, other int, cos *eval.Value) int {
 	if axis := trace.PositionAxis(cos); axis >= 0 && cos.Shape[axis] == summed {
-		if turned := cos.Shape[len(cos.Shape)-1]; (other == turned || other == 2*turned) && summed != turned && summed != 2*turned {
+		if turned := trace.Columns(cos, axis); (other == turned || other == 2*turned) && summed != turned && summed != 2*turned {
 			return other
 		}
 	}

@@ -34,7 +34,7 @@ func (r *Site) sections() (counts []int, interleaved bool) {
 		if !v.Known() || v.Len() != plain.Len() || len(v.Shape) == 0 {
 			return nil, false
 		}
-		width := v.Shape[len(v.Shape)-1]
+		width := trace.Columns(v, max(trace.PositionAxis(v), 0))
 		if width < columns {
 			return nil, false
 		}

@@ -44,6 +44,7 @@ type scored struct {
 	operand int        // of the node: the vectors
 	from    string     // the product's numbers, perhaps scaled
 	term    string     // what is added to scores
+	planar  bool       // pairs may be of places of a grid, row by row
 	byKey   bool       // keys are multiplied with them, not queries
 	table   *onnx.Tensor
 	axis    int         // of the table, along which vectors stand
@@ -117,7 +118,7 @@ func (m *Search) behindTerm(s *eval.Scope, term string) *scored {
 			if operand < 0 {
 				continue // of two that depend on data
 			}
-			b := &scored{scope: s, node: n, operand: operand, from: names[i], term: term}
+			b := &scored{scope: s, node: n, operand: operand, from: names[i], term: term, planar: m.graph.ImageInput() != nil}
 			known, ok := m.ask(b)
 			for k, tries := next[i], 0; !known && k >= 0 && tries < maxScalings && slices.Equal(s.Value(names[k]).Shape, s.Value(names[i]).Shape); k, tries = next[k], tries+1 { // by data, perhaps
 				b.from = names[k]
@@ -155,6 +156,35 @@ func (b *scored) pairs() (known, ok bool) {
 	if !origin.Countable(product) || !origin.Countable(made) {
 		return false, false
 	}
+	shapes := [][]int{made}
+	if b.planar {
+		shapes = append(shapes, rowsAndColumns(made, product)...)
+	}
+	for _, shape := range shapes {
+		if known, ok = b.pairsIn(shape, product); ok || !known {
+			break
+		}
+	}
+	return known, ok
+}
+
+// rowsAndColumns are the shapes of scores whose last two axes are places of a grid, with rows and columns apart, which have the sizes of axes
+// of a product.
+func rowsAndColumns(made, product []int) (out [][]int) {
+	k := len(made)
+	if k < 2 || made[k-1] != made[k-2] {
+		return nil
+	}
+	for i, columns := range product {
+		if rows := made[k-1] / columns; columns > 1 && rows > 1 && rows*columns == made[k-1] && !slices.Contains(product[:i], columns) {
+			out = append(out, append(slices.Clone(made[:k-2]), rows, columns, rows, columns))
+		}
+	}
+	return out
+}
+
+// pairsIn is pairs of a term of a shape, in which queries have one axis and keys another.
+func (b *scored) pairsIn(made, product []int) (known, ok bool) {
 	for key := len(made) - 1; key > 0; key-- {
 		for query := key - 1; query >= 0; query-- {
 			queries, keys := made[query], made[key]
@@ -361,7 +391,7 @@ func (b *scored) in(e *eval.Evaluator) *scored {
 	if b.scope.Index() < 0 || b.scope.Index() >= len(e.Scopes()) {
 		return nil
 	}
-	again := &scored{scope: e.Scopes()[b.scope.Index()], node: b.node, operand: b.operand, from: b.from, term: b.term}
+	again := &scored{scope: e.Scopes()[b.scope.Index()], node: b.node, operand: b.operand, from: b.from, term: b.term, planar: b.planar}
 	if _, ok := again.pairs(); !ok {
 		return nil
 	}
@@ -449,7 +479,7 @@ func (m *Search) scoredTable(b *scored) site.Site {
 			e.Form = report.FormBaked
 		}
 	case m.graph.ImageInput() != nil && m.graph.TokenMatrix() == nil && !m.graph.FreeImage(): // distances of a side of a picture of one size
-		e.Beyond = report.BeyondError
+		e.Capacity, e.Beyond = m.graph.PatchesWithin(other.Rows), report.BeyondError
 	case other.MaxDistance > 0:
 	default:
 		if m.scoredAt(b, most+2) != nil {

@@ -28,14 +28,18 @@ func ColumnsOf(v *eval.Value) [][]float64 {
 	return rows
 }
 
-// RowsOf reads a known value as rows along an axis: the last axis behind it of more than one place are
-// the columns, other axes are taken at 0.
-func RowsOf(v *eval.Value, axis int) [][]float64 {
+// Columns is how many columns a value of rows along an axis has: they are the last axis behind it of more than one place.
+func Columns(v *eval.Value, axis int) int {
 	last := len(v.Shape) - 1
 	for last > axis+1 && v.Shape[last] == 1 {
 		last--
 	}
-	columns := v.Shape[last]
+	return v.Shape[last]
+}
+
+// RowsOf reads a known value as rows along an axis, other axes than those of its Columns at 0.
+func RowsOf(v *eval.Value, axis int) [][]float64 {
+	columns := Columns(v, axis)
 	stride := onnx.Size(v.Shape[axis+1:])
 	rows := make([][]float64, v.Shape[axis])
 	for r := range rows {

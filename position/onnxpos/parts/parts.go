@@ -1,4 +1,5 @@
-package onnxpos
+// Package parts lists what an ONNX file is made of, for comparisons of two files: constants, nodes, and what is declared of values.
+package parts
 
 import (
 	"fmt"
@@ -10,25 +11,26 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// Parts lists the constants, nodes and declared values of the model.
-func (m *Model) Parts() ([]position.Part, error) {
-	p := parts{m: m, tensors: m.positionTensors(), seen: map[string]int{}}
-	properties, descriptions := m.graph.File.Properties(), m.graph.File.Descriptions()
-	p.add(position.Part{Kind: "value", Name: "properties of the model", Head: "operator sets " + operatorSets(m.graph.File), Size: properties.Size(), Open: properties.Open})
+// Of lists the constants, nodes and declared values of a model in which encodings were found.
+func Of(g *site.Graph, sites []site.Site) ([]position.Part, error) {
+	p := lister{of: g, tensors: owners(sites), seen: map[string]int{}}
+	properties, descriptions := g.File.Properties(), g.File.Descriptions()
+	p.add(position.Part{Kind: "value", Name: "properties of the model", Head: "operator sets " + operatorSets(g.File), Size: properties.Size(), Open: properties.Open})
 	p.add(position.Part{Kind: "description", Name: "producer, version, documentation and metadata", Size: descriptions.Size(), Open: descriptions.Open})
-	m.graph.File.Graphs(p.graph)
-	for _, fn := range m.graph.File.Functions {
+	g.File.Graphs(p.graph)
+	for _, fn := range g.File.Functions {
 		p.add(position.Part{Kind: "function", Name: fn.Domain + "." + fn.Name, Head: fmt.Sprintf("%q to %q with %q, %v", fn.Inputs, fn.Outputs, fn.Attributes, fn.Opsets), Open: nothing})
 	}
 	return p.out, p.err
 }
 
-type parts struct {
-	m       *Model
+type lister struct {
+	of      *site.Graph
 	tensors map[*onnx.Tensor][]int // the sites that a constant belongs to
 	graphs  int
 	seen    map[string]int // how often a kind and name occurred
@@ -38,7 +40,7 @@ type parts struct {
 
 // add makes the part's name unique: nodes without outputs and names that occur
 // twice are told apart by their order.
-func (p *parts) add(part position.Part) {
+func (p *lister) add(part position.Part) {
 	key := part.Kind + "\x00" + part.Name
 	if n := p.seen[key]; n > 0 {
 		part.Name = fmt.Sprintf("%s (%d)", part.Name, n+1)
@@ -68,7 +70,7 @@ func operatorSets(f *onnx.File) string {
 
 func nothing() io.Reader { return strings.NewReader("") }
 
-func (p *parts) graph(g *onnx.Graph) {
+func (p *lister) graph(g *onnx.Graph) {
 	prefix := ""
 	if p.graphs > 0 {
 		prefix = fmt.Sprintf("%d/", p.graphs) // the n-th graph in file order
@@ -99,7 +101,7 @@ func (p *parts) graph(g *onnx.Graph) {
 
 // order says whether every node stands behind those that it reads, as the standard
 // demands (onnx/docs/IR.md, "Graphs").
-func (p *parts) order(prefix string, g *onnx.Graph) {
+func (p *lister) order(prefix string, g *onnx.Graph) {
 	head, at := "every node stands behind those that it reads", report.Where{}
 	makers := map[string]*onnx.Node{} // by the names that stand in the file, of nodes that do nothing as well
 	for _, n := range g.Nodes {
@@ -118,7 +120,7 @@ func (p *parts) order(prefix string, g *onnx.Graph) {
 }
 
 // declared is what a graph says of a value: its type, and the sizes that are fixed.
-func (p *parts) declared(kind, name string, v *onnx.ValueInfo) {
+func (p *lister) declared(kind, name string, v *onnx.ValueInfo) {
 	var dims []int64
 	said := []string{}
 	for _, d := range v.Dims {
@@ -142,7 +144,7 @@ func isLengthLike(t *onnx.Tensor) bool {
 	return false // bytes are quantised weights
 }
 
-func (p *parts) tensor(name string, t *onnx.Tensor) {
+func (p *lister) tensor(name string, t *onnx.Tensor) {
 	src, err := t.Source(0, t.Len())
 	if err != nil {
 		if src, err = t.WholeSource(); err != nil {
@@ -151,12 +153,12 @@ func (p *parts) tensor(name string, t *onnx.Tensor) {
 		}
 	}
 	part := position.Part{Kind: "tensor", Name: name, Head: fmt.Sprintf("%s %v", t.Type, t.Dims), Size: src.Size(), Open: src.Open,
-		Where: p.m.graph.Where(t), Sites: p.tensors[t], Dims: t.Dims, Position: p.tensors[t] != nil || strings.HasPrefix(t.Name, madePrefix)}
+		Where: p.of.Where(t), Sites: p.tensors[t], Dims: t.Dims, Position: p.tensors[t] != nil || strings.HasPrefix(t.Name, madePrefix)}
 	if mask := trace.IsStoredMask(t); !part.Position && (mask || isLengthLike(t)) {
 		part.Position = true
 		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Integer: t.Type.IsInteger()}
 	}
-	if !part.Position && p.m.hasLength(t) { // it may follow the length, and belongs to no position
+	if !part.Position && p.hasLength(t) { // it may follow the length, and belongs to no position
 		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Float: true}
 	}
 	p.add(part)
@@ -167,15 +169,15 @@ const maxFolded = 1 << 24
 
 // hasLength reports whether a constant of floating-point numbers has an axis of the
 // fixed length of the model.
-func (m *Model) hasLength(t *onnx.Tensor) bool {
-	n := int64(m.graph.FixedLength())
+func (p *lister) hasLength(t *onnx.Tensor) bool {
+	n := int64(p.of.FixedLength())
 	return n > 1 && t.Type.IsFloat() && t.Type.Bits() <= 32 && slices.Contains(t.Dims, n) && t.Len() <= maxFolded
 }
 
 // madePrefix begins the names of nodes and constants that modelpatch adds.
 const madePrefix = "modelpatch/"
 
-func (p *parts) node(prefix string, n *onnx.Node) {
+func (p *lister) node(prefix string, n *onnx.Node) {
 	name := prefix + n.Output(0)
 	var attributes []string
 	if a := n.Attribute("value"); n.Op == "Constant" && n.Domain == "" && a != nil && a.Tensor != nil {
@@ -216,11 +218,11 @@ func readsAdded(n *onnx.Node) bool {
 	return false
 }
 
-// positionTensors are the floating-point constants that belong to encodings
+// owners are the floating-point constants that belong to encodings
 // (tables, caches, frequencies, masks and biases), with the sites that own them.
-func (m *Model) positionTensors() map[*onnx.Tensor][]int {
+func owners(sites []site.Site) map[*onnx.Tensor][]int {
 	out := map[*onnx.Tensor][]int{}
-	for i, s := range m.sites {
+	for i, s := range sites {
 		own := func(t *onnx.Tensor) {
 			if t != nil && !slices.Contains(out[t], i) {
 				out[t] = append(out[t], i)
@@ -237,11 +239,11 @@ func (m *Model) positionTensors() map[*onnx.Tensor][]int {
 // structure as data.
 const leastSpan = 4096
 
-// DataSpans are the ranges of one of the model's files that hold tensor data.
-func (m *Model) DataSpans(path string) [][2]int64 {
+// DataSpans are the ranges of one of a model's files that hold tensor data.
+func DataSpans(f *onnx.File, path string) [][2]int64 {
 	var out [][2]int64
-	m.graph.File.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
-		at := m.graph.File.Path
+	f.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+		at := f.Path
 		if t.External() {
 			at = filepath.Join(filepath.Dir(at), t.DataFile())
 		}
