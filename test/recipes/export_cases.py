@@ -537,6 +537,79 @@ class Repeated(nn.Module):
         return x * cos + torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(3) * sin
 
 
+class Turned(nn.Module):
+    """Rotations with the parts of each pair cut out along an axis of one place ("parts", as complex numbers are lowered), or by positions that are counted from the end."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
+        self.register_buffer("inv", 10000.0 ** (-torch.arange(0, HD, 2) / HD))
+
+    def forward(self, x):
+        n = x.shape[2]
+        places = torch.arange(n)
+        angles = (n - 1 - places if self.how == "end" else places)[:, None].float() * self.inv
+        if self.how == "parts":
+            cos, sin, pairs = angles.cos()[..., None], angles.sin()[..., None], x.reshape(*x.shape[:-1], HD // 2, 2)
+            a, b = pairs[..., :1], pairs[..., 1:]
+            return torch.cat([a * cos - b * sin, a * sin + b * cos], -1).flatten(3)
+        angles = torch.cat([angles, angles], -1)
+        return x * angles.cos() + torch.cat([-x[..., HD // 2 :], x[..., : HD // 2]], -1) * angles.sin()
+
+
+class Summed(nn.Module):
+    """Linear attention (Katharopoulos et al. 2020): keys are summed with values over positions before queries meet them."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.qkv, self.out, self.rotate = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D), Turned("half")
+
+    def forward(self, input_ids):
+        x = self.embed(input_ids)
+        b, n, _ = x.shape
+        q, k, v = (t.view(b, n, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        q, k = self.rotate(torch.relu(q) + 1), self.rotate(torch.relu(k) + 1)
+        seen = torch.einsum("bhnd,bhde->bhne", q, torch.einsum("bhnd,bhne->bhde", k, v))
+        return x + self.out(seen.transpose(1, 2).reshape(b, n, D))
+
+
+class Masked(nn.Module):
+    """Sines are added to some columns, and cosines to the others afterwards, each times zeros and ones (KerasHub's SinePositionEncoding behind tf2onnx)."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("inv", 10000.0 ** (-2 * (torch.arange(D) // 2) / D))
+        self.register_buffer("even", (torch.arange(D) % 2 == 0).float())
+
+    def forward(self, x):
+        angles = torch.arange(x.shape[1])[:, None].float() * self.inv
+        return x + angles.sin() * self.even + angles.cos() * (1 - self.even)
+
+
+class Bottleneck(nn.Module):
+    """Queries of a picture times vectors by distance along rows, and along columns, brought to pairs by padding (Srinivas et al. 2021), each laid over the other side before they are added."""
+
+    def __init__(self, side=4):
+        super().__init__()
+        self.side, self.patch, self.qkv, self.out = side, nn.Conv2d(3, D, 8, 8), nn.Conv2d(D, 3 * D, 1), nn.Linear(D, 5)
+        self.rows, self.columns = nn.Parameter(torch.randn(2 * side - 1, HD)), nn.Parameter(torch.randn(2 * side - 1, HD))
+
+    def along(self, q, vectors):
+        n = self.side
+        by = torch.nn.functional.pad((q @ vectors.t()).reshape(-1, n, 2 * n - 1), (0, 1)).reshape(-1, 2 * n * n)
+        by = torch.nn.functional.pad(by, (0, n - 1)).reshape(-1, n + 1, 2 * n - 1)[:, :n, n - 1 :]
+        return by.reshape(-1, H, n, 1, n, n).expand(-1, -1, -1, n, -1, -1)
+
+    def forward(self, pixel_values):
+        n = self.side
+        q, k, v = (t.reshape(-1, H, HD, n * n).transpose(2, 3) for t in self.qkv(self.patch(pixel_values)).chunk(3, 1))
+        grid = q.reshape(-1, H, n, n, HD)
+        columns = self.along(grid, self.columns).permute(0, 1, 2, 4, 3, 5).reshape(-1, H, n * n, n * n)
+        rows = self.along(grid.transpose(2, 3), self.rows).permute(0, 1, 4, 2, 5, 3).reshape(-1, H, n * n, n * n)
+        scores = q @ k.transpose(2, 3) + rows + columns
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(-1, n * n, D).mean(1))
+
+
 def sequenced(path):
     m, h = onnx.load(path), onnx.helper
     nodes = m.graph.node
@@ -671,6 +744,22 @@ def idioms(folder):
     ]
 
 
+def rotations(folder):
+    """Rotations, sines and vectors by distance that were read otherwise than they act."""
+    script(folder, "rope-parts", Text(rotate=Turned("parts")))
+    script(folder, "rope-from-end", Text(rotate=Turned("end")))
+    script(folder, "rope-summed", Summed())
+    script(folder, "sines-in-two", Text(add=Masked()))
+    script(folder, "vectors-bottleneck", Bottleneck(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
+    return [
+        entry("rope-parts", [rope("runtime", 10000.0, layout="interleaved")], None, "continues"),
+        entry("rope-from-end", [rope("runtime", 10000.0)], None, "continues"),
+        entry("rope-summed", [rope("runtime", 10000.0)], None, "continues"),
+        entry("sines-in-two", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=D, base=10000.0, layout="interleaved"))], None, "continues"),
+        entry("vectors-bottleneck", [dict(scheme="relative-table", form="table", capacity=16, parameters=dict(rows=7))], 16, "error"),
+    ]
+
+
 def main(folder):
     os.makedirs(folder, exist_ok=True)
     free, none = {"pixel_values": {0: "batch"}}, []
@@ -748,7 +837,7 @@ def main(folder):
     for p in sam.parameters():
         nn.init.normal_(p, std=0.3)
     torch.onnx.export(Only(sam.eval(), "pixel_values"), picture, os.path.join(folder, "sam.onnx"), input_names=["pixel_values"], dynamic_axes=free, opset_version=17, dynamo=False)
-    none.append(entry("sam", [learned("baked", 16, 16, grid=[4, 4], prefix=0), dict(scheme="relative-table", form="table", capacity=None, parameters={}, accept={"form": ["table", "baked"]})], 16, "error"))
+    none.append(entry("sam", [learned("baked", 16, 16, grid=[4, 4], prefix=0), dict(scheme="relative-table", form="table", capacity=16, parameters={}, accept={"form": ["table", "baked"]})], 16, "error"))
     beit = tiny("Beit", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8, use_relative_position_bias=True, use_mean_pooling=False)
     with torch.no_grad():
         for n, p in beit.named_parameters():
@@ -766,7 +855,7 @@ def main(folder):
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
-    none += places(folder) + idioms(folder)
+    none += places(folder) + idioms(folder) + rotations(folder)
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:
