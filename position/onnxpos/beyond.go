@@ -327,6 +327,9 @@ func (m *Model) beyond(s site.Site, probe *eval.Evaluator) string {
 		if t.staysAtItsLast(probe) && t.staysAtItsLast(m.graph.At(t.Detected.Capacity+2)) {
 			return "clamps"
 		}
+		if u := t.uses[0]; u.share != nil && u.share.Row != nil && u.rowsAt(probe, t.origins) == nil {
+			return report.BeyondUnknown // numbers of another constant, perhaps
+		}
 	}
 	for _, u := range s.Indices() {
 		if u.Index == "" || u.IndexAt == nil {

@@ -361,7 +361,7 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return int64(s.past)
 	case OfPairs(in):
 		return 0
-	case IsPositions(in.Name) && len(shape) == 3 && in.Dims[0].Value != 3: // the places of each mention of an entity, say
+	case IsPositions(in.Name) && len(shape) == 3 && in.Dims[0].Value != 3 && last != s.Length: // the places of each mention of an entity, say
 		return int64(i%max(last, 1) + i/max(last, 1)%max(shape[1], 1) + s.past)
 	case IsPositions(in.Name) && last > 1, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
 		return int64(i%max(last, 1) + s.past)
