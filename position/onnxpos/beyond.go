@@ -38,6 +38,10 @@ func (m *Model) inspectBeyond() {
 	at := map[int][]site.Site{} // by capacity: each is probed once
 	for _, s := range m.sites {
 		e := s.Encoding()
+		if t, ok := s.(*tableSite); ok && t.turnsAlready() {
+			s.SetBeyond(report.BeyondWrong, report.Evidence{Kind: "structure", Says: fmt.Sprintf("positions from %d on get the rows from the first one on again", e.Capacity)})
+			continue
+		}
 		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || e.Apart || s.Fused() || e.Form == report.FormRuntime && e.Beyond == report.BeyondClamps {
 			continue
 		}
@@ -139,6 +143,12 @@ func (t *tableSite) turnsWithin(m *Model, positions int) bool {
 		row = t.uses[0].rowsAt(e, t.origins)
 	}
 	return t.uses[0].share.Starts(row)
+}
+
+// turnsAlready reports whether its few rows are taken again and again within the length that is looked at.
+func (t *tableSite) turnsAlready() bool {
+	share := t.uses[0].share
+	return t.ofText() && t.crossed == nil && share != nil && len(share.Row) == t.m.Sizes.Length && share.Starts(share.Row)
 }
 
 // lengthen looks for encodings again in twice the length, where tables do not end the graph at their end: what they hold is used again

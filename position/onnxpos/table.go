@@ -202,7 +202,7 @@ func (t *tableSite) describe(d *detector) {
 	}
 	table := t.rows()
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.Tensor.Type.String()}
-	some := t.ofText() && t.m.FixedLength() == 0 && len(use.share.Row) > 0 && len(use.share.Row) < table.Len() // of its rows, as the length is
+	some := t.ofText() && t.m.FixedLength() == 0 && len(use.share.Row) > 0 && len(use.share.Row) != table.Len() // of its rows, as the length is, or all of them again and again
 	if use.source.Indexed == nil && !some || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.ImageInput() != nil && t.Resampled() {
 		e.Form = report.FormBaked // one length, whatever the input
 	}
@@ -422,6 +422,9 @@ func (t *tableSite) usedHow() string {
 	}
 	if t.Resampled() {
 		return fmt.Sprintf("a constant is resampled to the picture's patches and added by %s", t.uses[0].node.Title())
+	}
+	if src.Indexed == nil && t.turnsAlready() {
+		return fmt.Sprintf("position p gets row p mod %d; %s %s", t.rows().Len(), t.uses[0].node.Title(), does)
 	}
 	if src.Indexed == nil {
 		return fmt.Sprintf("a constant of this length is added whole by %s", t.uses[0].node.Title())
