@@ -123,6 +123,9 @@ func (d *detector) meet() {
 		switch {
 		case (x.Node.Op != "Sub" || x.Input == 1) && betweenPositions(x) && (x.Kind == axes.Biased || x.Kind != axes.Joined && trace.MakesScores(x.Scope, x.Node) && trace.MayBeScores(x.Scope, stateOf(x))):
 			d.relative.Bias(x.Scope, x.Node, x.Known)
+		case (x.Kind == axes.Added || x.Kind == axes.Biased) && len(x.Covers) == 2 && slices.Contains(x.Covers, trace.SoftmaxAxis(x.Scope, x.Node)):
+			key := trace.SoftmaxAxis(x.Scope, x.Node)
+			d.relative.BiasAlong(x.Scope, x.Node, x.Known, x.Covers[0]+x.Covers[1]-key, key)
 		case x.Kind == axes.Contracted:
 			d.relative.Contracted(x)
 		case x.Kind == axes.Multiplied:

@@ -113,7 +113,9 @@ func (m *Model) sideOf(a *addition) int {
 // stacked puts the places together where the graph adds the columns of one formula one after another: sines to the state, then cosines to
 // what that gives.
 func stacked(all []*tableSite) []*tableSite {
-	open := func(t *tableSite) bool { return t.uses[0].source.Trig != nil && t.Detected.Scheme.Name() == report.SchemeUnknown }
+	open := func(t *tableSite) bool {
+		return t.uses[0].source.Trig != nil && t.Detected.Scheme.Name() == report.SchemeUnknown
+	}
 	under := map[*onnx.Node]*tableSite{}
 	for _, t := range all {
 		if open(t) {

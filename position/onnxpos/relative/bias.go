@@ -21,6 +21,7 @@ type bias struct {
 	name  string
 	value *eval.Value
 	heads [][][]float64 // head, query, key
+	keys  int           // the axis of keys of scores that are laid out with others behind it, from behind; 0: they stand last
 }
 
 // state is the bias as a value, and its axis of keys from behind.
@@ -28,7 +29,7 @@ func (b *bias) state() (*eval.Scope, string, int) {
 	if b == nil {
 		return nil, "", 0
 	}
-	return b.scope, b.name, 1
+	return b.scope, b.name, max(b.keys, 1)
 }
 
 // Bias looks at a value that a node adds to attention scores, or takes from them: known numbers that are
@@ -59,10 +60,56 @@ func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
 	if heads == nil {
 		return
 	}
-	b := &bias{s, n, name, v, heads}
+	b := &bias{scope: s, node: n, name: name, value: v, heads: heads}
 	if _, linear := b.slopes(); linear || n.Op != "Sub" {
 		m.biases = append(m.biases, b)
 	}
+}
+
+// BiasAlong is Bias of scores that have batches or heads behind queries and keys, which lie on the given axes: linear ones are kept.
+func (m *Search) BiasAlong(s *eval.Scope, n *onnx.Node, name string, query, key int) {
+	v := read(s, name)
+	if !v.Known() || v.Floats == nil || v.Len() > maxBias || m.graph.FixedLength() > 0 {
+		return
+	}
+	m.graph.SpendElements(v.Len())
+	heads := headsAlong(v, query, key)
+	if onlyMask(heads) {
+		return
+	}
+	b := &bias{scope: s, node: n, name: name, heads: heads, keys: len(v.Shape) - key}
+	if _, linear := b.slopes(); linear {
+		m.biases = append(m.biases, b)
+	}
+}
+
+// headsAlong reads a bias whose queries and keys lie on the given axes as matrices, one for each place along the others.
+func headsAlong(v *eval.Value, query, key int) (out [][][]float64) {
+	for i := range v.Len() {
+		rest, q, k, head, heads := i, 0, 0, 0, 1
+		for axis := len(v.Shape) - 1; axis >= 0; axis-- {
+			at := rest % v.Shape[axis]
+			switch rest /= v.Shape[axis]; axis {
+			case query:
+				q = at
+			case key:
+				k = at
+			default:
+				head, heads = head+at*heads, heads*v.Shape[axis]
+			}
+		}
+		if out == nil {
+			out = make([][][]float64, heads)
+			for h := range out {
+				out[h] = make([][]float64, v.Shape[query])
+			}
+		}
+		if out[head][q] == nil {
+			out[head][q] = make([]float64, v.Shape[key])
+		}
+		out[head][q][k] = v.Number(i)
+	}
+	return out
 }
 
 // large notes a bias whose numbers are too many to be looked at, where an index says what they are, or those between the first positions
@@ -74,7 +121,7 @@ func (m *Search) large(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) 
 	}
 	if gather, _ := trace.RelativeGather(s, name); gather != nil {
 		if k > 2 && v.Shape[k-3] <= maxHeads {
-			m.biases = append(m.biases, &bias{s, n, name, v, make([][][]float64, v.Shape[k-3])})
+			m.biases = append(m.biases, &bias{scope: s, node: n, name: name, value: v, heads: make([][][]float64, v.Shape[k-3])})
 		}
 		return
 	}
@@ -82,7 +129,7 @@ func (m *Search) large(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) 
 	if first == nil || first.Floats == nil {
 		return
 	}
-	b := &bias{s, n, name, first, headsOf(first)}
+	b := &bias{scope: s, node: n, name: name, value: first, heads: headsOf(first)}
 	if b.heads == nil {
 		return
 	}
@@ -296,7 +343,9 @@ func (m *Search) Biases() []site.Site {
 	var windows *Window
 	buckets, relative := map[*onnx.Tensor]*Buckets{}, map[*onnx.Tensor]bool{} // of a relative table: whether it is of a window
 	for _, b := range m.biases {
-		b = b.unmasked()
+		if b.keys == 0 {
+			b = b.unmasked()
+		}
 		if _, ok := b.slopes(); ok {
 			linear = append(linear, b)
 			continue

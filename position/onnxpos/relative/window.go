@@ -74,7 +74,7 @@ func (w *Window) ResizeWindow(to [2]int, method, places string) (how, assumes st
 	for _, u := range w.uses {
 		if u.heads[0] == nil { // too large to be looked at before
 			if v := u.scope.Enlarge(u.name); v.Known() && v.Floats != nil {
-				u = &bias{u.scope, u.node, u.name, v, headsOf(v)}
+				u = &bias{scope: u.scope, node: u.node, name: u.name, value: v, heads: headsOf(v)}
 			}
 			if u.heads[0] != nil && onlyMask(u.heads) {
 				continue // of shifted windows, which follows them

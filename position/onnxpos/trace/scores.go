@@ -23,6 +23,26 @@ func MakesScores(s *eval.Scope, n *onnx.Node) bool {
 	return ok && towardsSoftmax(s)[number] <= MaxTowards
 }
 
+// SoftmaxAxis is the axis along which the Softmax of scores that a node makes is taken, as an axis of that node's output; −1 where none is reached
+// without bringing them into another shape.
+func SoftmaxAxis(s *eval.Scope, n *onnx.Node) int {
+	rank := len(s.Output(n, 0).Shape)
+	for range MaxTowards {
+		next := slices.IndexFunc(s.Consumers(n.Output(0)), func(r *onnx.Node) bool { return MakesScores(s, r) || eval.Weighs(r) && r.Op != "Exp" })
+		if next < 0 {
+			break
+		}
+		n = s.Consumers(n.Output(0))[next]
+		switch {
+		case eval.Weighs(n):
+			return n.Axis(-1, rank)
+		case len(s.Output(n, 0).Shape) != rank || eval.Is(n, eval.Layout) && !eval.Is(n, eval.Elements):
+			return -1
+		}
+	}
+	return -1
+}
+
 // towardsSoftmax is, for every value of a scope's graph, how many operators stand
 // between it and the nearest Softmax, more than MaxTowards where there are more or
 // there is none. It goes back from all of them at once.
