@@ -242,7 +242,7 @@ func (r Rotary) ByPlace() bool { return r.Grid != nil || r.OwnFrequencies }
 // String says the encoding in a line.
 func (r Rotary) String() string {
 	parts := []string{"RoPE base " + Text(r.Base), fmt.Sprintf("rotary dim %d", r.Dim)}
-	if r.BaseAssumed {
+	if r.BaseAssumed || r.Base == 0 {
 		parts[0] = "RoPE of unknown base"
 	}
 	if r.HeadDim > r.Dim {

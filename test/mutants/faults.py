@@ -303,4 +303,14 @@ MORE = [
     Fault("recording-end", f"{OP}/probe/bound.go", "if end = p.lastOf(tried); end.Failure != nil {", "if p.lastOf(tried); end.Failure != nil {", "of a recording's graph that ends it is told that nothing limits it", (OP,)),
     Fault("recording-longer", f"{OP}/site/positions.go", "g.EndOfRecording(sites); longest > now {", "g.EndOfRecording(sites); longest > 99*now {", "a graph that takes recordings of up to a length is told to take one", (OP,)),
     Fault("bare-value", "onnx/eval/value.go", "v.Floats == nil && v.stored == nil &&", "v.stored == nil &&", "what is made of numbers is the numbers", ("onnx/eval",)),
+    # Forms that were read otherwise than they act.
+    Fault("pairs-of-one", f"{OP}/rotary/frequencies.go", "	width := trace.Columns(u.cosValue, axis)", "	width := u.cosValue.Shape[len(u.cosValue.Shape)-1]", "pairs whose parts are cut out with an axis of one place are told as one pair", (OP,)),
+    Fault("from-the-end", f"{OP}/rotary/frequencies.go", "if len(f) == 0 || slices.Max(f) >= 0 {", "if true {", "a rotation by positions from the end is told to have no base", (OP,)),
+    Fault("summed-einsum", f"{OP}/rotary/rotation.go", "return headOf(size, v.Shape[len(v.Shape)-1], cos), false", "return size + 0*len(v.Shape), false", "the rotation of linear attention is told twice", (OP,)),
+    Fault("rows-columns", f"{OP}/scored/scored.go", "	if b.planar {", "	if false {", "vectors by distance along the sides of a picture are not recognised", (OP,)),
+    Fault("sines-in-two", f"{OP}/table.go", "mergeFormulas(stacked(all))", "mergeFormulas(all)", "sines and cosines that are added apart are told as unknown", (OP,)),
+    Fault("bias-behind", f"{OP}/detect.go", "x.Covers[0]+x.Covers[1]-key, key)", "key, x.Covers[0]+x.Covers[1]-key)", "a bias is read with queries for keys", (OP,)),
+    Fault("turns-already", f"{OP}/beyond.go", "ok && t.turnsAlready() {", "ok && t == nil {", "of two rows that are taken in turns it is told that they end the graph", (OP,)),
+    Fault("kinds-of-positions", f"{OP}/probe/inputs.go", "in.Dims[0].Value != 3 && last != s.Length:", "in.Dims[0].Value != 3:", "a table of positions of a second kind is told to begin at its second row", (OP,)),
+    Fault("padded-cache", f"{OP}/rotary/rotary.go", "Before: r.before(u, c)", "Before: 0 * r.before(u, c)", "a cache with a row for padding is told to follow no formula", (OP,)),
 ]

@@ -538,15 +538,21 @@ class Repeated(nn.Module):
 
 
 class Turned(nn.Module):
-    """Rotations with the parts of each pair cut out along an axis of one place ("parts", as complex numbers are lowered), or by positions that are counted from the end."""
+    """Rotations with the parts of each pair cut out along an axis of one place ("parts", as complex numbers are lowered), by positions that are counted from
+    the end, or by a cache whose first row is for padding (fairseq2)."""
 
     def __init__(self, how):
         super().__init__()
         self.how = how
         self.register_buffer("inv", 10000.0 ** (-torch.arange(0, HD, 2) / HD))
+        angles = (torch.arange(N)[:, None] * self.inv).repeat(1, 2)
+        self.register_buffer("cos", torch.cat([torch.zeros(1, HD), angles.cos()]))
+        self.register_buffer("sin", torch.cat([torch.zeros(1, HD), angles.sin()]))
 
     def forward(self, x):
         n = x.shape[2]
+        if self.how == "padded":
+            return x * self.cos[1 : n + 1] + torch.cat([-x[..., HD // 2 :], x[..., : HD // 2]], -1) * self.sin[1 : n + 1]
         places = torch.arange(n)
         angles = (n - 1 - places if self.how == "end" else places)[:, None].float() * self.inv
         if self.how == "parts":
@@ -584,6 +590,46 @@ class Masked(nn.Module):
     def forward(self, x):
         angles = torch.arange(x.shape[1])[:, None].float() * self.inv
         return x + angles.sin() * self.even + angles.cos() * (1 - self.even)
+
+
+class Parity(nn.Module):
+    """Two rows, for even and odd positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = nn.Embedding(2, D)
+
+    def forward(self, x):
+        return x + self.rows(torch.arange(x.shape[1]) % 2)
+
+
+class Kinds(nn.Module):
+    """Positions of two kinds in rows of one input, each with a table (GLM's block positions, Du et al. 2022)."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.whole, self.block, self.layer = nn.Embedding(V, D), nn.Embedding(N, D), nn.Embedding(N - 4, D), Attention()
+
+    def forward(self, input_ids, position_ids):
+        return self.layer(self.embed(input_ids) + self.whole(position_ids[:, 0]) + self.block(position_ids[:, 1]))
+
+
+class Behind(nn.Module):
+    """ALiBi by a cumulative sum of the causal mask, on scores with batch and heads behind queries and keys."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.qkv, self.out = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D)
+        self.register_buffer("slopes", 2.0 ** (-8.0 * torch.arange(1, H + 1) / H))
+
+    def forward(self, input_ids):
+        x = self.embed(input_ids)
+        n, b, _ = x.shape
+        q, k, v = (t.view(n, b, H, HD) for t in self.qkv(x).chunk(3, -1))
+        seen = torch.tril(torch.ones(n, n))
+        scores = torch.einsum("ibhd,jbhd->ijbh", q, k) / math.sqrt(HD) + (seen.cumsum(-1)[:, :, None] * self.slopes)[:, :, None]
+        weights = scores.masked_fill(seen[:, :, None, None] == 0, float("-inf")).softmax(1)
+        return x + self.out(torch.einsum("ijbh,jbhd->ibhd", weights, v).reshape(n, b, D))
 
 
 class Bottleneck(nn.Module):
@@ -744,14 +790,22 @@ def idioms(folder):
     ]
 
 
-def rotations(folder):
-    """Rotations, sines and vectors by distance that were read otherwise than they act."""
+def misread(folder):
+    """Forms that were read otherwise than they act."""
     script(folder, "rope-parts", Text(rotate=Turned("parts")))
     script(folder, "rope-from-end", Text(rotate=Turned("end")))
     script(folder, "rope-summed", Summed())
     script(folder, "sines-in-two", Text(add=Masked()))
     script(folder, "vectors-bottleneck", Bottleneck(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
+    script(folder, "rope-padded", Text(rotate=Turned("padded")))
+    script(folder, "table-parity", Text(add=Parity()))
+    script(folder, "table-kinds", Kinds(), (*IDS, torch.arange(7).repeat(1, 2, 1)), ("input_ids", "position_ids"), {**FREE, "position_ids": {0: "batch", 2: "seq"}})
+    script(folder, "alibi-behind", Behind(), (IDS[0].t(),), axes={"input_ids": {0: "seq", 1: "batch"}})
     return [
+        entry("rope-padded", [rope("cache", 10000.0, capacity=N, rows=N + 1)], N, "error"),
+        entry("table-parity", [learned("table", 2, 2)], 2, "wrong"),
+        entry("table-kinds", [learned("table", N, N), learned("table", N - 4, N - 4)], N - 4, "error"),
+        entry("alibi-behind", [dict(scheme="alibi", form="runtime", capacity=None, parameters=dict(heads=H, max_bias=8))], None, "continues"),
         entry("rope-parts", [rope("runtime", 10000.0, layout="interleaved")], None, "continues"),
         entry("rope-from-end", [rope("runtime", 10000.0)], None, "continues"),
         entry("rope-summed", [rope("runtime", 10000.0)], None, "continues"),
@@ -855,7 +909,7 @@ def main(folder):
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
-    none += places(folder) + idioms(folder) + rotations(folder)
+    none += places(folder) + idioms(folder) + misread(folder)
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:

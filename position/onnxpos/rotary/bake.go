@@ -46,7 +46,7 @@ func (r *Site) Unbake() (schemes.Scheme, error) {
 	}
 	var tables []waves.Table
 	for _, c := range r.caches {
-		if !c.Fitted || c.Ahead > 0 {
+		if !c.Fitted || c.Unread() > 0 {
 			return nil, &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)), Instead: "leave the cache in place"}
 		}
 		for _, sine := range []bool{false, true} {

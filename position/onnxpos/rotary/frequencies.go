@@ -32,6 +32,9 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 		return
 	}
 	if positions > 0 {
+		if v := use.cosValue; r.m.ImageInput() != nil && trace.PositionAxis(v) >= 0 { // rows and columns of a picture may have an axis each
+			positions = max(positions, onnx.Size(v.Shape[trace.PositionAxis(v):])/trace.Columns(v, trace.PositionAxis(v)))
+		}
 		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, positions
 	}
 	r.amplitude = 1

@@ -334,27 +334,42 @@ func (r *Site) addCaches(u *rotation, cos, sin []rows.Table) {
 			r.pairs = map[[2]*onnx.Tensor]bool{}
 		}
 		r.pairs[key] = true
-		r.caches = append(r.caches, &rows.Cache{Cos: c, Sin: s})
+		r.caches = append(r.caches, &rows.Cache{Cos: c, Sin: s, Before: r.before(u, c)})
 	}
 }
 
 // stacked reports whether the sines of a use are rows of the same table as its cosines, half of the table further on.
 func (r *Site) stacked(u *rotation, t rows.Table) bool {
-	first := func(name string) int {
-		if r.found.origins == nil {
-			return 0
-		}
-		if of := r.found.origins.Of(u.scope, name); of != nil {
-			for _, o := range of.Of {
-				if o.Tensor == t.Tensor && len(o.At) > 0 && o.At[0] >= 0 {
-					return o.At[0] / t.Inner() % t.Len()
-				}
-			}
-		}
+	apart := r.rowAt(u, u.sin, t, 0) - r.rowAt(u, u.cos, t, 0)
+	return apart != 0 && 2*max(apart, -apart) == t.Len()
+}
+
+// rowAt is the row of a table that an element of a rotation's cosines or sines is of; 0 where that is not known.
+func (r *Site) rowAt(u *rotation, name string, t rows.Table, element int) int {
+	if r.found.origins == nil {
 		return 0
 	}
-	apart := first(u.sin) - first(u.cos)
-	return apart != 0 && 2*max(apart, -apart) == t.Len()
+	if of := r.found.origins.Of(u.scope, name); of != nil {
+		for _, o := range of.Of {
+			if o.Tensor == t.Tensor && len(o.At) > element && o.At[element] >= 0 {
+				return o.At[element] / t.Inner() % t.Len()
+			}
+		}
+	}
+	return 0
+}
+
+// before is how many rows of a table stand before that of position 0, where each position of a text has the row behind that of the one ahead.
+func (r *Site) before(u *rotation, t rows.Table) int {
+	axis := trace.PositionAxis(u.cosValue)
+	if axis < 0 || t.Stacked || r.m.ImageInput() != nil || r.m.FixedLength() > 0 {
+		return 0
+	}
+	first, next := r.rowAt(u, u.cos, t, 0), r.rowAt(u, u.cos, t, onnx.Size(u.cosValue.Shape[axis+1:]))
+	if at := first - r.m.FirstPosition(); next == first+1 && at > 0 {
+		return at
+	}
+	return 0
 }
 
 // fitTaken fits the columns of a cache that the rotations take, where no formula explains whole rows.
@@ -630,7 +645,7 @@ func (r *Site) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	for _, c := range r.caches {
 		if c != r.short {
 			tables = append(tables, c.Cos, c.Sin)
-			ahead[c.Cos.Tensor], ahead[c.Sin.Tensor] = c.Ahead, c.Ahead
+			ahead[c.Cos.Tensor], ahead[c.Sin.Tensor] = c.Unread(), c.Unread()
 		}
 	}
 	for _, t := range tables {

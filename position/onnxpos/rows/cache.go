@@ -19,6 +19,8 @@ type Cache struct {
 	// LongRoPE's short list in one table with the long one. 0: none.
 	Ahead int
 	Short schemes.Rotary // their formula
+	// Before is how many rows stand before that of position 0: of a token that fills up, say.
+	Before int
 }
 
 // pairFit is how rows of cosines and sines came about.
@@ -45,16 +47,19 @@ func negates(negated [2]bool, order string, column, columns int) bool {
 }
 
 // Positions is how many positions the pair of tables holds.
-func (c *Cache) Positions() int { return min(c.Cos.Len(), c.Sin.Len()) - c.Ahead }
+func (c *Cache) Positions() int { return min(c.Cos.Len(), c.Sin.Len()) - c.Unread() }
+
+// Unread is how many rows stand before those of Result.
+func (c *Cache) Unread() int { return c.Ahead + c.Before }
 
 // Fit recovers the frequencies of a pair of tables, or of two that stand one
 // behind the other, as DirectML's LongRoPE has them.
 func (c *Cache) Fit() {
 	n := min(c.Cos.Len(), c.Sin.Len())
-	if c.pairFit, c.Fitted = c.fitRows(0, n); c.Fitted && c.goesOn(c.pairFit, 0, n) {
+	if c.pairFit, c.Fitted = c.fitRows(c.Before, n); c.Fitted && c.goesOn(c.pairFit, c.Before, n) {
 		return
 	}
-	if first := c.restart(n); first > 0 {
+	if first := c.restart(n); first > 0 && c.Before == 0 {
 		short, ok := c.fitRows(0, first)
 		long, goes := c.fitRows(first, n)
 		if ok && goes && c.goesOn(short, 0, first) && c.goesOn(long, first, n) {
@@ -207,7 +212,7 @@ func (c *Cache) Row(position, length int) int {
 	if length <= c.Ahead {
 		return position
 	}
-	return position + c.Ahead
+	return position + c.Unread()
 }
 
 // Rotation reads row r of the tables.
@@ -290,10 +295,10 @@ func (c *Cache) Store(e *Editor, scheme schemes.Rotary, positions int, same bool
 	if c.Cos.Stacked {
 		return &position.Refusal{Why: fmt.Sprintf("its cosines stand over its sines in one constant, and the graph cuts them apart at row %d", c.Cos.Len()), Instead: "export the model for the wanted length"}
 	}
-	kept := 0
+	kept := c.Before
 	if same {
 		scheme = c.Result.Rotary
-		kept = min(c.Cos.Len(), positions+c.Ahead)
+		kept = min(c.Cos.Len(), positions+c.Unread())
 	}
 	amplitude := scheme.Amplitude()
 	if same && c.Result.Amplitude != 0 {
@@ -308,7 +313,7 @@ func (c *Cache) Store(e *Editor, scheme schemes.Rotary, positions int, same bool
 	cos, sin := make([]float64, n), make([]float64, n)
 	row := func(sine bool) RowFunc {
 		return func(i int, dst []float64) error {
-			rotator.Row(float64(i-c.Ahead)+c.Result.Start, cos, sin)
+			rotator.Row(float64(i-c.Unread())+c.Result.Start, cos, sin)
 			for k := range n {
 				cos[k] *= factor
 				sin[k] *= factor
@@ -325,14 +330,14 @@ func (c *Cache) Store(e *Editor, scheme schemes.Rotary, positions int, same bool
 			return nil
 		}
 	}
-	why := fmt.Sprintf("%d rows of %s", positions+c.Ahead, scheme)
-	if err := e.Resize(c.Cos, positions+c.Ahead, kept, row(false), why); err != nil {
+	why := fmt.Sprintf("%d rows of %s", positions+c.Unread(), scheme)
+	if err := e.Resize(c.Cos, positions+c.Unread(), kept, row(false), why); err != nil {
 		return err
 	}
 	if c.Sin.Tensor == c.Cos.Tensor {
 		return nil
 	}
-	return e.Resize(c.Sin, positions+c.Ahead, kept, row(true), why)
+	return e.Resize(c.Sin, positions+c.Unread(), kept, row(true), why)
 }
 
 // Spread puts the n cosines or sines of one position into the columns of a

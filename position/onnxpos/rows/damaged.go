@@ -16,7 +16,7 @@ func (c *Cache) Damaged() (d fit.Deviation, ok bool) {
 	} else if !c.Fitted && precisions[0] == fit.Float32 {
 		precisions = append(precisions, fit.BFloat16, fit.Float16)
 	}
-	for first := 0; first < n; first += MaxFitRows {
+	for first := c.Before; first < n; first += MaxFitRows {
 		end := min(n, first+MaxFitRows)
 		if c.Ahead > first && c.Ahead < end { // LongRoPE's lists, one behind the other
 			end = c.Ahead
