@@ -309,7 +309,7 @@ MORE = [
     Fault("summed-einsum", f"{OP}/rotary/rotation.go", "return headOf(size, v.Shape[len(v.Shape)-1], cos), false", "return size + 0*len(v.Shape), false", "the rotation of linear attention is told twice", (OP,)),
     Fault("rows-columns", f"{OP}/scored/scored.go", "	if b.planar {", "	if false {", "vectors by distance along the sides of a picture are not recognised", (OP,)),
     Fault("sines-in-two", f"{OP}/table.go", "mergeFormulas(stacked(all))", "mergeFormulas(all)", "sines and cosines that are added apart are told as unknown", (OP,)),
-    Fault("bias-behind", f"{OP}/detect.go", "x.Covers[0]+x.Covers[1]-key, key)", "key, x.Covers[0]+x.Covers[1]-key)", "a bias is read with queries for keys", (OP,)),
+    Fault("bias-behind", f"{OP}/detect.go", "len(x.Covers) == 2 && slices.Contains(x.Covers, trace.SoftmaxAxis", "len(x.Covers) == 9 && slices.Contains(x.Covers, trace.SoftmaxAxis", "a bias with heads behind keys is told as unknown", (OP,)),
     Fault("turns-already", f"{OP}/beyond.go", "ok && t.turnsAlready() {", "ok && t == nil {", "of two rows that are taken in turns it is told that they end the graph", (OP,)),
     Fault("kinds-of-positions", f"{OP}/probe/inputs.go", "in.Dims[0].Value != 3 && last != s.Length:", "in.Dims[0].Value != 3:", "a table of positions of a second kind is told to begin at its second row", (OP,)),
     Fault("padded-cache", f"{OP}/rotary/rotary.go", "Before: r.before(u, c)", "Before: 0 * r.before(u, c)", "a cache with a row for padding is told to follow no formula", (OP,)),

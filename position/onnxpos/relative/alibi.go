@@ -26,6 +26,7 @@ type ALiBi struct {
 	newPositions int                        // after Store; 0: as they are
 	grown        map[*onnx.Tensor][]float64 // what longer tables hold, where they are not large
 	scale        float64                    // by which the bias is multiplied before it is added
+	apart        bool                       // each head has an attention of its own
 }
 
 // State is the bias of all pairs, in whose last axis each key has a place.
@@ -35,10 +36,35 @@ func (a *ALiBi) State() (*eval.Scope, string, int) { return a.uses[0].state() }
 // of float32 numbers.
 const roundedSlope = 2e-6
 
+// alike are linear biases with those of the same slopes; those of one head are of one encoding, whatever their slopes.
+func alike(linear []*bias) (out [][]*bias) {
+	for _, b := range linear {
+		slopes, _ := b.slopes()
+		i := slices.IndexFunc(out, func(of []*bias) bool {
+			have, _ := of[0].slopes()
+			return len(have) == len(slopes) && (len(slopes) == 1 || slices.EqualFunc(have, slopes, sameSlope))
+		})
+		if i < 0 {
+			out = append(out, nil)
+			i = len(out) - 1
+		}
+		out[i] = append(out[i], b)
+	}
+	return out
+}
+
+// sameSlope reports whether slopes differ by no more than what reading them off a bias of 16 bits does.
+func sameSlope(a, b float64) bool { return math.Abs(a-b) <= linearTolerance*max(math.Abs(a), math.Abs(b)) }
+
 func (m *Search) alibiSite(uses []*bias) *ALiBi {
 	a := &ALiBi{m: m.graph, uses: uses, scale: 1}
 	seen := map[*onnx.Tensor]bool{}
 	slopes, _ := uses[0].slopes()
+	for _, u := range uses[1:] { // heads with an attention each
+		if more, _ := u.slopes(); len(more) == 1 && !slices.ContainsFunc(slopes, func(x float64) bool { return sameSlope(x, more[0]) }) {
+			slopes, a.apart = append(slices.Clip(slopes), more[0]), true
+		}
+	}
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues}
 	scheme := schemes.ALiBi{Heads: len(slopes), Slopes: slopes}
 	biased := len(slopes)
@@ -92,6 +118,9 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 // Bias is the bias that the file computes for a head, query and key. The error names a head that is not there.
 func (a *ALiBi) Bias(head, query, key, length int) (float64, error) {
 	slopes := a.Detected.Scheme.(schemes.ALiBi).SlopeValues()
+	if a.apart {
+		return 0, fmt.Errorf("heads have an attention each, and which is whose is not followed")
+	}
 	if head < 0 || head >= len(slopes) {
 		return 0, fmt.Errorf("head %d of %d", head, len(slopes))
 	}

@@ -393,8 +393,8 @@ func (m *Search) Biases() []site.Site {
 		}
 		whole = append(whole, b)
 	}
-	if len(linear) > 0 {
-		m.sites = append(m.sites, m.alibiSite(linear))
+	for _, of := range alike(linear) {
+		m.sites = append(m.sites, m.alibiSite(of))
 	}
 	if len(whole) > 0 {
 		found := m.relativeTable(whole)

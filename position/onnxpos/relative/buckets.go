@@ -62,6 +62,22 @@ func (m *Search) bucketGather(b *bias) *Buckets {
 	return eval.Once(b.scope, "buckets", b.name, func() *Buckets { return m.findBuckets(b) })
 }
 
+// clips reports whether each distance to one side has a row of its own, up to that of the last row, which all further ones share: buckets have
+// fewer for the farther half.
+func clips(by map[int]int, count int) bool {
+	side := func(sign int) bool {
+		reached := false
+		for d, row := range by {
+			if row != min(max(sign*d, 0), count-1) {
+				return false
+			}
+			reached = reached || sign*d >= count
+		}
+		return reached
+	}
+	return count > 2 && (side(1) || side(-1))
+}
+
 func (m *Search) findBuckets(b *bias) *Buckets {
 	if n, s := trace.Upstream(b.scope, b.name, "RelativePositionBias"); n != nil {
 		return m.fusedBuckets(s, n)
@@ -101,6 +117,9 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 			}
 			if queries == 1 && len(divisors) == 0 && apart(by) {
 				return bucketsBy{ok: true} // of one query, a row each: no logarithm, and nothing that shares a bucket
+			}
+			if clips(by, count) {
+				return bucketsBy{}
 			}
 			found := fit.BucketTable(by, count, divisors, rows.Precision(computed))
 			for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // of which the divisors are, stored as others

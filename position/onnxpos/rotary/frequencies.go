@@ -23,6 +23,9 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	for _, t := range r.trig {
 		e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
 	}
+	if axis := trace.PositionAxis(use.cosValue); axis >= 0 && r.m.ImageInput() != nil && !slices.ContainsFunc(r.trig, func(t trace.Source) bool { return trace.Stored(t.Scope, t.Trig.Input(0)) == nil }) {
+		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, use.cosValue.Shape[axis]
+	}
 	if r.gridInUse(e, TrigPrecision(r.trig)) {
 		return
 	}
@@ -32,10 +35,7 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 		return
 	}
 	if positions > 0 {
-		if v := use.cosValue; r.m.ImageInput() != nil && trace.PositionAxis(v) >= 0 { // rows and columns of a picture may have an axis each
-			positions = max(positions, onnx.Size(v.Shape[trace.PositionAxis(v):])/trace.Columns(v, trace.PositionAxis(v)))
-		}
-		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, positions
+		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, max(e.Capacity, positions) // an angle may be of one row or column
 	}
 	r.amplitude = 1
 	if axis := trace.PositionAxis(use.cosValue); axis >= 0 && !r.decays(use) {

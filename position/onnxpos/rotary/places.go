@@ -209,8 +209,12 @@ func (r *Site) resizeUse(u *rotation, to []int, squeezed bool) (says string, err
 		if err != nil {
 			return "", refusePlaces(err.Error())
 		}
-		shape := slices.Clone(of.old.Shape)
-		shape[axis] = is.Prefix + is.Len()
+		shape := slices.Clone(u.scope.Value(of.name).Shape)
+		if len(shape) > len(of.old.Shape) { // rows and columns have an axis each
+			shape[axis], shape[axis+1] = to[0], to[1]
+		} else {
+			shape[axis] = is.Prefix + is.Len()
+		}
 		made := eval.Shaped(of.old.Type, shape...)
 		r.given[of.name] = made
 		if err := r.m.Substitute(u.scope, of.name, made, patch.Bytes(data), "modelpatch/"+[]string{"cos", "sin"}[i], placesWhy); err != nil {

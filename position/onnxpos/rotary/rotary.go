@@ -279,6 +279,11 @@ func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 			continue
 		}
 		table := rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero}
+		if h, w := r.m.PatchesIn(r.m.Eval); len(u.scope.Value(u.cos).Shape) > len(u.cosValue.Shape) && len(src.Tensor.Dims) > 2 { // rows and columns of a picture
+			if planar, ok := rows.OfGrid(src.Tensor, int(src.Tensor.Dims[len(src.Tensor.Dims)-1]), [2]int{h, w}); ok && planar.Planar {
+				table.Axis, table.Planar, table.Grid = planar.Axis, true, planar.Grid
+			}
+		}
 		if src.Scales != nil {
 			if src.Parts != axis || int64(len(src.Scales)) != src.Tensor.Dims[axis] {
 				continue // of columns
@@ -376,6 +381,9 @@ func (r *Site) before(u *rotation, t rows.Table) int {
 func (r *Site) fitTaken(c *rows.Cache) {
 	for _, u := range r.uses {
 		cos, sin := r.columnsTaken(u.scope, u.cos, u.cosValue, c.Cos), r.columnsTaken(u.scope, u.sin, u.sinValue, c.Sin)
+		if c.Cos.Tensor == c.Sin.Tensor {
+			cos, sin = r.columnsOfMatrices(u, c.Cos)
+		}
 		if cos == nil || sin == nil {
 			continue
 		}
@@ -386,6 +394,28 @@ func (r *Site) fitTaken(c *rows.Cache) {
 		}
 		return
 	}
+}
+
+// columnsOfMatrices are the columns of cosines and of sines of a table that holds turns as matrices (columnsOfTurns).
+func (r *Site) columnsOfMatrices(u *rotation, t rows.Table) (cos, sin []int) {
+	axis := trace.PositionAxis(u.cosValue)
+	if u.cos != u.sin || u.fused || axis < 0 || r.found.origins == nil {
+		return nil, nil
+	}
+	of := r.found.origins.Of(u.scope, u.cos)
+	if of == nil {
+		return nil, nil
+	}
+	for _, o := range of.Of {
+		if o.Tensor != t.Tensor || len(o.At) != 2*u.cosValue.Len() || slices.Contains(o.At, -1) {
+			continue
+		}
+		for k := range trace.Columns(u.cosValue, axis) {
+			cos, sin = append(cos, t.ColumnOf(o.At[2*k])), append(sin, t.ColumnOf(o.At[2*k+1]))
+		}
+		return cos, sin
+	}
+	return nil, nil
 }
 
 // columnsTaken are the columns of a table's rows that a value has, where the rows are several times as
@@ -427,7 +457,7 @@ func (r *Site) describeCaches(e *position.Encoding) {
 	var longest *rows.Cache
 	for _, c := range r.caches {
 		r.m.SpendElements(min(c.Cos.Len(), c.Sin.Len(), rows.MaxFitRows) * min(c.Cos.Dim(), rows.MaxColumns))
-		if c.Fit(); !c.Fitted && c.Cos.Tensor != c.Sin.Tensor {
+		if c.Fit(); !c.Fitted {
 			r.fitTaken(c)
 		}
 		if longest == nil || c.Cos.Len() > longest.Cos.Len() {

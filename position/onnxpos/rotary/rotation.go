@@ -87,7 +87,20 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, ahead: ahead}
 	r.layout, r.packed = layoutOf(s, r, first.State, second.State)
 	r.headDim, r.projected = headDim(s, n.Output(0), r.cosValue)
+	m.placeByPlace(r)
 	m.rotations = append(m.rotations, r)
+}
+
+// placeByPlace puts the rows and columns of a picture's patches, where they have an axis each, into one.
+func (m *Search) placeByPlace(r *rotation) {
+	h, w := m.graph.PatchesIn(m.graph.Eval)
+	axis := trace.PositionAxis(r.cosValue)
+	shape := r.cosValue.Shape
+	if h < 2 || w < 2 || axis < 0 || axis+2 >= len(shape) || shape[axis] != h || shape[axis+1] != w || !slices.Equal(shape, r.sinValue.Shape) || r.cosValue.Floats == nil || r.sinValue.Floats == nil {
+		return
+	}
+	merged := slices.Concat(shape[:axis], []int{h * w}, shape[axis+2:])
+	r.cosValue, r.sinValue = eval.FloatValue(r.cosValue.Type, merged, r.cosValue.Floats), eval.FloatValue(r.sinValue.Type, merged, r.sinValue.Floats)
 }
 
 // switches reports whether numbers are zeros and ones, of both.

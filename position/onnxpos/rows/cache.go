@@ -52,6 +52,9 @@ func (c *Cache) Positions() int { return min(c.Cos.Len(), c.Sin.Len()) - c.Unrea
 // Unread is how many rows stand before those of Result.
 func (c *Cache) Unread() int { return c.Ahead + c.Before }
 
+// packed reports whether a row holds cosines and sines, each pair's in an order of theirs, and not columns that are told apart.
+func (c *Cache) packed() bool { return c.Sin.Tensor == c.Cos.Tensor && c.Cos.Columns == nil }
+
 // Fit recovers the frequencies of a pair of tables, or of two that stand one
 // behind the other, as DirectML's LongRoPE has them.
 func (c *Cache) Fit() {
@@ -81,7 +84,7 @@ func (c *Cache) fitRows(first, end int) (f pairFit, ok bool) {
 		return f, false
 	}
 	p := c.Cos.Precision()
-	if c.Sin.Tensor == c.Cos.Tensor {
+	if c.packed() {
 		for i, stored := range fit.Precisions(p, cos) {
 			if f.Result, ok = fit.PackedRotaryCache(cos, stored); ok && i > 0 {
 				f.coarse = stored
@@ -224,7 +227,7 @@ func (c *Cache) Rotation(r int, cos, sin []float64) error {
 	if err != nil {
 		return err
 	}
-	if c.Sin.Tensor == c.Cos.Tensor {
+	if c.packed() {
 		n := len(row) / 2
 		cosines, sines := make([]float64, n), make([]float64, n)
 		for k := range n {
@@ -334,7 +337,7 @@ func (c *Cache) Store(e *Editor, scheme schemes.Rotary, positions int, same bool
 	if err := e.Resize(c.Cos, positions+c.Unread(), kept, row(false), why); err != nil {
 		return err
 	}
-	if c.Sin.Tensor == c.Cos.Tensor {
+	if c.packed() {
 		return nil
 	}
 	return e.Resize(c.Sin, positions+c.Unread(), kept, row(true), why)
@@ -344,7 +347,7 @@ func (c *Cache) Store(e *Editor, scheme schemes.Rotary, positions int, same bool
 // table row.
 func (c *Cache) Spread(cos, sin []float64, sine bool, dst []float64) {
 	switch {
-	case c.Sin.Tensor == c.Cos.Tensor:
+	case c.packed():
 		n := len(dst) / 2
 		cosines, sines := make([]float64, n), make([]float64, n)
 		c.double(cos, cosines)
