@@ -54,7 +54,9 @@ func alike(linear []*bias) (out [][]*bias) {
 }
 
 // sameSlope reports whether slopes differ by no more than what reading them off a bias of 16 bits does.
-func sameSlope(a, b float64) bool { return math.Abs(a-b) <= linearTolerance*max(math.Abs(a), math.Abs(b)) }
+func sameSlope(a, b float64) bool {
+	return math.Abs(a-b) <= linearTolerance*max(math.Abs(a), math.Abs(b))
+}
 
 func (m *Search) alibiSite(uses []*bias) *ALiBi {
 	a := &ALiBi{m: m.graph, uses: uses, scale: 1}
