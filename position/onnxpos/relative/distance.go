@@ -44,11 +44,7 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 			}
 		}
 	}
-	inside := probe != nil && probe.Known() && len(probe.Ints) > 0
-	if inside {
-		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
-	}
-	if inside {
+	if within(probe, rows) {
 		if zero, ok := bydistance.SeenClipped(probe, rows); ok { // perhaps more rows to one side than to the other
 			other.MaxDistance = max(zero, rows-1-zero)
 		}
@@ -57,9 +53,16 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 		}
 	} else if e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError; probe == nil && m.graph.FixedLength() == 0 || probe != nil && probe.Large() {
 		e.Capacity, e.Beyond = 0, report.BeyondUnknown // of so many pairs the rows are not known
+	} else if within(p.at(rows), rows) && !within(p.at(rows+1), rows) {
+		e.Capacity = rows // to one side: those to the other share a row
 	}
 	e.Scheme = other
 	return site.NewOther(e), false
+}
+
+// within reports whether all of an index are numbers of so many rows.
+func within(index *eval.Value, rows int) bool {
+	return index != nil && index.Known() && len(index.Ints) > 0 && int(slices.Max(index.Ints)) < rows && slices.Min(index.Ints) >= 0
 }
 
 // alongLine reports whether a matrix of indices depends on the difference of
