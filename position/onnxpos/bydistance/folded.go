@@ -129,11 +129,11 @@ func (d *Distances) fold(positions, most int, why string) error {
 	d.Given = Given{}
 	for _, t := range d.tables {
 		most := most
-		if _, zero, _, ok := d.indexed(t); ok && positions > 0 && 2*zero != int(t.Table.Dims[0])-1 {
+		if _, zero, _, ok := d.indexed(t); ok && positions > 0 && 2*zero != t.rows()-1 {
 			most = 0 // more rows to one side: the farthest are those of the ends as they are
 		}
 		if most > 0 {
-			if err := d.resize(t.Table, most, why); err != nil {
+			if err := d.resize(t, most, why); err != nil {
 				return err
 			}
 		}
@@ -153,7 +153,7 @@ func (d *Distances) fold(positions, most int, why string) error {
 
 // index puts the rows of each pair of so many positions in the place of those that a node looks up.
 func (d *Distances) index(t *Lookup, positions, most int, why string) error {
-	name, last := t.Index().Name, int(t.Table.Dims[0])-1
+	name, last := t.Index().Name, t.rows()-1
 	if d.Given[name] != nil {
 		return nil // layers share it
 	}
@@ -190,7 +190,7 @@ func (d *Distances) indexed(t *Lookup) (r *rows.ByDistance, zero, step int, ok b
 	if r, ok = ReadIndex(v, len(v.Shape)-1); !ok || r.Dim() != 1 {
 		return nil, 0, 0, false
 	}
-	zero, step, ok = Clipped(r, int(t.Table.Dims[0]))
+	zero, step, ok = Clipped(r, t.rows())
 	return r, zero, step, ok
 }
 

@@ -38,6 +38,17 @@ type Lookup struct {
 	Scope  *eval.Scope
 }
 
+// axis is that of the table along which its rows stand.
+func (l *Lookup) axis() int {
+	if l.Gather == nil {
+		return 0
+	}
+	return GatherAxis(l.Gather, l.Table)
+}
+
+// rows is how many the table has.
+func (l *Lookup) rows() int { return int(l.Table.Dims[l.axis()]) }
+
 // Index is where the node that picks rows is given their numbers.
 func (l *Lookup) Index() trace.Index { return trace.IndexOf(l.Scope, l.Gather) }
 
@@ -51,7 +62,7 @@ func (d *Distances) Owned() (owned []*onnx.Tensor) {
 
 // Join makes the table of another layer part of the site, where it has as many rows.
 func (d *Distances) Join(other *Lookup) {
-	alike := other.Table != nil && (len(d.tables) == 0 || len(other.Table.Dims) == 2 && other.Table.Dims[0] == int64(d.Detected.Scheme.(schemes.Other).Rows))
+	alike := other.Table != nil && (len(d.tables) == 0 || len(other.Table.Dims) == 2 && other.rows() == d.Detected.Scheme.(schemes.Other).Rows)
 	if alike && len(d.vectors) == 0 && !slices.ContainsFunc(d.tables, func(l *Lookup) bool { return l.Gather == other.Gather }) {
 		d.tables = append(d.tables, other)
 	}
@@ -100,7 +111,7 @@ func (d *Distances) ResizeDistances(most, positions int) error {
 		if err != nil {
 			return err
 		}
-		if err := d.resize(t.Table, most, why); err != nil {
+		if err := d.resize(t, most, why); err != nil {
 			return err
 		}
 		l := &Index{In: d.graph, Graph: t.Gather.Graph, At: relative, Why: why}
@@ -151,31 +162,37 @@ func (d *Distances) Overlay(into map[*onnx.Tensor]*eval.Value) {
 		return
 	}
 	for _, t := range d.tables {
-		into[t.Table] = eval.Shaped(t.Table.Type, 2*d.most+1, int(t.Table.Dims[1]))
+		shape := []int{int(t.Table.Dims[0]), int(t.Table.Dims[1])}
+		shape[t.axis()] = 2*d.most + 1
+		into[t.Table] = eval.Shaped(t.Table.Type, shape...)
 	}
 }
 
 // resize gives a table rows for distances from −most to most.
-func (d *Distances) resize(t *onnx.Tensor, most int, why string) error {
+func (d *Distances) resize(l *Lookup, most int, why string) error {
+	t := l.Table
 	if d.graph.Replaced(t) { // of several nodes
 		return nil
 	}
-	rows, width := t.Dims[0], t.Dims[1]
-	old := (rows - 1) / 2
-	values, err := t.Floats(0, rows*width)
+	dims, rows := slices.Clone(t.Dims), int64(l.rows())
+	old, inner := (rows-1)/2, int64(onnx.Size(t.Dims[l.axis()+1:]))
+	values, err := t.Floats(0, t.Len())
 	if err != nil {
 		return err
 	}
 	var out []float64
-	for j := -int64(most); j <= int64(most); j++ {
-		row := min(max(j, -old), old) + old
-		out = append(out, values[row*width:(row+1)*width]...)
+	for head := int64(0); head < t.Len(); head += rows * inner {
+		for j := -int64(most); j <= int64(most); j++ {
+			row := head + (min(max(j, -old), old)+old)*inner
+			out = append(out, values[row:row+inner]...)
+		}
 	}
+	dims[l.axis()] = 2*int64(most) + 1
 	data, err := onnx.EncodeFloats(t.Type, out, nil)
 	if err != nil {
 		return &position.Refusal{Why: fmt.Sprintf("the table is stored as %s, which other rows cannot be", t.Type)}
 	}
-	return d.graph.Replace(t, []int64{2*int64(most) + 1, width}, patch.Bytes(data), why)
+	return d.graph.Replace(t, dims, patch.Bytes(data), why)
 }
 
 // reach finds the value behind a lookup that is the distance of query and key, and whether rows
@@ -185,7 +202,7 @@ func (d *Distances) reach(t *Lookup) (relative string, turned bool, err error) {
 	if v := d.graph.File.Opsets[""]; v < OpsetMinInts {
 		return "", false, &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what limits whole numbers exists from %d on", v, OpsetMinInts), Instead: "export the model with a newer opset"}
 	}
-	if GatherAxis(t.Gather, t.Table) != 0 || len(t.Table.Dims) != 2 {
+	if len(t.Table.Dims) != 2 {
 		return "", false, &position.Refusal{Why: fmt.Sprintf("%s takes no rows of a table of two dimensions", t.Gather.Title()), Instead: instead}
 	}
 	index := t.Index().Name
@@ -193,7 +210,7 @@ func (d *Distances) reach(t *Lookup) (relative string, turned bool, err error) {
 	if relative == "" {
 		return "", false, &position.Refusal{Why: fmt.Sprintf("no node behind %s computes the distances of queries and keys alone", t.Gather.Title()), Instead: instead}
 	}
-	rows := int(t.Table.Dims[0])
+	rows := t.rows()
 	old := (rows - 1) / 2
 	distances, picked := d.graph.Longer(t.Scope, relative, rows+2), d.graph.Longer(t.Scope, index, rows+2)
 	if distances == nil || picked == nil || distances.Ints == nil || picked.Ints == nil || len(distances.Ints) != len(picked.Ints) {

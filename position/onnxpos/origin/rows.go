@@ -3,6 +3,7 @@ package origin
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -148,6 +149,9 @@ func (p *Planned) Rows(s *eval.Scope, name string, t *onnx.Tensor) (rows []int, 
 			return nil, nil
 		}
 		rows[i] = int(k)
+	}
+	if other := numbers(small); slices.Max(rows) < 0 && !slices.Equal(other, zero) { // where all numbers of a row are one, nothing is left of it: normalised, too
+		return nil, nil
 	}
 	return rows, v
 }

@@ -104,13 +104,7 @@ func (r *Site) varies(short []float64) bool {
 		if !ofLength(t.Scope, t.Trig.Input(0)) {
 			continue
 		}
-		long := t
-		e := r.m.At(farthest)
-		if i := t.Scope.Index(); i < len(e.Scopes()) {
-			long.Scope = e.Scopes()[i]
-			long.Scope.Enlarge(t.Trig.Input(0))
-		}
-		if f, _ := turnsOf(long); len(f) == len(short) && maxOff(f, short) > rowsTolerance {
+		if f := r.farFrequencies(t); len(f) == len(short) && maxOff(f, short) > rowsTolerance {
 			return true
 		}
 	}
@@ -320,7 +314,27 @@ func (r *Site) switched(f []float64) (long []float64, original int, ok bool) {
 			return long, original, true
 		}
 	}
+	for _, n := range r.m.File.Graph.Nodes {
+		if n.Op != "If" {
+			continue
+		}
+		original, ok = trace.Threshold(r.m.Eval.Main, n.Input(0))
+		if long = r.farFrequencies(r.trig[0]); ok && original >= r.m.Sizes.Length && len(long) == len(f) && maxOff(long, f) > rowsTolerance {
+			return long, original, true
+		}
+	}
 	return nil, 0, false
+}
+
+// farFrequencies are those of many positions.
+func (r *Site) farFrequencies(t trace.Source) []float64 {
+	e := r.m.At(farthest)
+	if i := t.Scope.Index(); i < len(e.Scopes()) {
+		t.Scope = e.Scopes()[i]
+		t.Scope.Enlarge(t.Trig.Input(0))
+	}
+	f, _ := turnsOf(t)
+	return f
 }
 
 // listsOf are the constants of n numbers that a Where chooses from, and their numbers.

@@ -34,7 +34,7 @@ func (r *Site) storeSwitch(scheme schemes.Rotary) error {
 	for _, t := range r.trig {
 		n, s := trace.Upstream(t.Scope, t.Trig.Input(0), "Where")
 		if n == nil {
-			return &position.Refusal{Why: fmt.Sprintf("%s does not choose between the two lists of frequencies", t.Trig.Title()), Instead: "export the model again with the wanted scaling"}
+			return &position.Refusal{Why: fmt.Sprintf("which of the two lists of frequencies %s takes is chosen by no Where", t.Trig.Title()), Instead: "export the model again with the wanted scaling"}
 		}
 		tensors, lists := listsOf(s, n, len(short))
 		if len(tensors) != 2 {
