@@ -569,6 +569,9 @@ func (x *extension) finish() (Outcome, error) {
 	}
 	if len(plan.Edits) == 0 {
 		x.out.Nothing = "nothing in the file bounds its length"
+		if present := cmp.Or(x.ends, x.present); x.o.Shorter && present > x.o.Length {
+			x.out.Nothing = fmt.Sprintf("what has rows for %d positions has them by distance, and they are not cut off", present)
+		}
 		if x.reaches {
 			x.out.Nothing = fmt.Sprintf("the scaling of its RoPE reaches %d positions, and nothing else in the file bounds its length", x.o.Length)
 		}

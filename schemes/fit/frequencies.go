@@ -280,7 +280,7 @@ func (v vector) chooseBase(slope float64) (base float64, denominator string, und
 // explainLinear is a geometric row that starts with 1/s.
 func explainLinear(v vector, _ Precision, _ Options) (Result, bool) {
 	n := len(v.f)
-	if v.telling() < 3 {
+	if v.telling() < 2 {
 		return Result{}, false
 	}
 	l := v.fitLine(0, n, false)
@@ -296,6 +296,9 @@ func explainLinear(v vector, _ Precision, _ Options) (Result, bool) {
 	if r.Residual, ok = v.explains(r.Rotary.InverseFrequencies()); !ok {
 		r.Rotary.Base, r.Rotary.Scaling.Factor = math.Exp(l.slope*float64(n)), math.Exp(l.offset)
 		r.Residual, ok = v.explains(r.Rotary.InverseFrequencies())
+	}
+	if whole := r.Rotary.Scaling.Factor; v.telling() == 2 && (r.Rotary.Base != DefaultBase || whole != math.Round(whole)) { // any two numbers are in one ratio
+		return Result{}, false
 	}
 	r.Why = fmt.Sprintf("%d frequencies in one ratio, the first is 1/%g", n, factor)
 	return r, ok
