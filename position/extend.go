@@ -198,8 +198,7 @@ func (x *extension) compare() (done bool, err error) {
 	if grids > 0 && !x.bounded {
 		return false, &Refusal{Why: "what bounds this model is a grid of image patches, not a length", Remedies: []report.Remedy{report.Do("extend", "", "image", "SIZE"), report.Do("extend", "", "grid", "HxW")}}
 	}
-	stated := x.d.Length.Stated
-	if stated != nil && (x.present == 0 || x.d.Format == FormatONNX) {
+	if stated := x.d.Length.Stated; stated != nil && (x.present == 0 || x.d.Format == FormatONNX) {
 		enough = enough && *stated >= x.o.Length
 		x.present = min(cmp.Or(x.present, *stated), *stated)
 	}
@@ -219,7 +218,7 @@ func (x *extension) compare() (done bool, err error) {
 		return false, &UsageError{What: fmt.Sprintf("%d positions are fewer than the %d that there are: they are cut off, by no method and no scaling", n, present)}
 	case n < present:
 		x.cut = true
-	case n == present && enough && (stated == nil || *stated == n):
+	case n == present && enough && (x.d.Length.Stated == nil || *x.d.Length.Stated == n):
 		x.out.Nothing = fmt.Sprintf("%s %d positions already", has, n)
 		return true, nil
 	}

@@ -489,8 +489,11 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 			}
 			return nil
 		})
-		if r, ok := fit.AdditiveTable(sheet.Cleared(whole, use.constant), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
-			return r, []string{rowsAre, "weights are multiplied with computed rows that are "}[i]
+		for _, from := range []string{"", "counted from the end, "} {
+			if r, ok := fit.AdditiveTable(sheet.Cleared(whole, use.constant), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
+				return r, from + []string{rowsAre, "weights are multiplied with computed rows that are "}[i]
+			}
+			slices.Reverse(whole)
 		}
 	}
 	m, p := sheet.Cleared(t.with(use.sheet.Matrix(), func(a *addition) rows.Matrix { return a.sheet.Matrix() }), use.constant), coarser(use.sheet.Value, stored)

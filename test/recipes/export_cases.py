@@ -592,6 +592,96 @@ class Masked(nn.Module):
         return x + angles.sin() * self.even + angles.cos() * (1 - self.even)
 
 
+class Added(nn.Module):
+    """Rows that are added: normalised ("normalised"), or sines of positions that are counted from the end ("end")."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how, self.rows, self.norm = how, nn.Embedding(N, D), nn.LayerNorm(D)
+        self.register_buffer("inv", 10000.0 ** (-torch.arange(0, D, 2) / D))
+
+    def forward(self, x):
+        n = x.shape[1]
+        if self.how == "normalised":
+            return x + self.norm(self.rows(torch.arange(n)))
+        angles = (n - 1 - torch.arange(n))[:, None].float() * self.inv
+        return x + torch.cat([angles.sin(), angles.cos()], -1)
+
+
+class Distances(nn.Module):
+    """Biases by distance: a window of the last eight ("window"), rows for distances back alone, which end the model ("back"), or a column for each distance
+    ("columns")."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how, self.rows = how, nn.Parameter(torch.randn(*{"window": (8, H), "back": (N, H), "columns": (H, 2 * N - 1)}[how]))
+
+    def forward(self, x, q, n):
+        apart = torch.arange(n)[:, None] - torch.arange(n)
+        if self.how == "window":
+            return self.rows[apart.clamp(0, 7)].permute(2, 0, 1)
+        if self.how == "back":
+            return self.rows[apart.clamp(min=0)].permute(2, 0, 1)
+        return self.rows[:, apart + N - 1]
+
+
+class Heads(nn.Module):
+    """ALiBi of heads that have an attention each."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.qkv, self.out = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D)
+
+    def forward(self, input_ids):
+        x = self.embed(input_ids)
+        n = x.shape[1]
+        apart = (torch.arange(n)[:, None] - torch.arange(n)).abs().float()
+        q, k, v = self.qkv(x).chunk(3, -1)
+        heads = []
+        for h in range(H):
+            part = slice(h * HD, (h + 1) * HD)
+            scores = q[..., part] @ k[..., part].transpose(1, 2) / math.sqrt(HD) - apart * 2.0 ** (-8.0 * (h + 1) / H)
+            heads.append(scores.softmax(-1) @ v[..., part])
+        return x + self.out(torch.cat(heads, -1))
+
+
+class Matrices(nn.Module):
+    """Turns as matrices in the file, whose columns are multiplied with the parts of each pair (FLUX's apply_rope)."""
+
+    def __init__(self):
+        super().__init__()
+        angles = torch.arange(N)[:, None] * 10000.0 ** (-torch.arange(0, HD, 2) / HD)
+        self.register_buffer("turns", torch.stack([angles.cos(), -angles.sin(), angles.sin(), angles.cos()], -1).reshape(N, HD // 2, 2, 2))
+
+    def forward(self, x):
+        pairs, turns = x.reshape(*x.shape[:-1], HD // 2, 1, 2), self.turns[: x.shape[2]]
+        return (turns[..., 0] * pairs[..., 0] + turns[..., 1] * pairs[..., 1]).flatten(3)
+
+
+class Plane(nn.Module):
+    """A picture's patches, turned with an axis for rows and one for columns."""
+
+    def __init__(self, side=4):
+        super().__init__()
+        self.side, self.patch, self.qkv, self.out = side, nn.Conv2d(3, D, 8, 8), nn.Linear(D, 3 * D), nn.Linear(D, 5)
+        angles = torch.arange(side)[:, None] * 100.0 ** (-torch.arange(0, HD // 2, 2) / (HD // 2))
+        both = torch.cat([angles[:, None].expand(-1, side, -1), angles[None].expand(side, -1, -1)], -1).repeat_interleave(2, -1)
+        self.register_buffer("cos", both.cos())
+        self.register_buffer("sin", both.sin())
+
+    def turn(self, x):
+        x = x.reshape(-1, H, self.side, self.side, HD)
+        other = torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
+        return (x * self.cos + other * self.sin).reshape(-1, H, self.side**2, HD)
+
+    def forward(self, pixel_values):
+        x = self.patch(pixel_values).flatten(2).transpose(1, 2)
+        q, k, v = (t.reshape(-1, self.side**2, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        q, k = self.turn(q), self.turn(k)
+        seen = (q @ k.transpose(2, 3) / math.sqrt(HD)).softmax(-1) @ v
+        return self.out(seen.transpose(1, 2).reshape(-1, self.side**2, D).mean(1))
+
+
 class Parity(nn.Module):
     """Two rows, for even and odd positions."""
 
@@ -676,6 +766,21 @@ def sequenced(path):
         del nodes[at]
         for n in reversed(loop):
             nodes.insert(at, n)
+    onnx.save(m, path)
+
+
+def chosen(path, name, long, longest):
+    """Has an If take other frequencies for inputs that are longer, in place of a constant."""
+    m, h = onnx.load(path), onnx.helper
+    held = next(t for t in m.graph.initializer if t.name == name)
+    short = onnx.numpy_helper.to_array(held)
+    m.graph.initializer.remove(held)
+    branch = lambda of, values: h.make_graph([h.make_node("Constant", [], [of], value=onnx.numpy_helper.from_array(values.astype(np.float32), of + " value"))], of, [],
+                                             [h.make_tensor_value_info(of, onnx.TensorProto.FLOAT, list(short.shape))])
+    nodes = [h.make_node("Shape", ["input_ids"], ["length of input_ids"], start=1), h.make_node("Constant", [], ["longest"], value_ints=[longest]), h.make_node("Greater", ["length of input_ids", "longest"], ["is longer"]),
+             h.make_node("Squeeze", ["is longer"], ["chooses"]), h.make_node("If", ["chooses"], [name], then_branch=branch("long", short / np.array(long)), else_branch=branch("short", short))]
+    for n in reversed(nodes):
+        m.graph.node.insert(0, n)
     onnx.save(m, path)
 
 
@@ -801,7 +906,25 @@ def misread(folder):
     script(folder, "table-parity", Text(add=Parity()))
     script(folder, "table-kinds", Kinds(), (*IDS, torch.arange(7).repeat(1, 2, 1)), ("input_ids", "position_ids"), {**FREE, "position_ids": {0: "batch", 2: "seq"}})
     script(folder, "alibi-behind", Behind(), (IDS[0].t(),), axes={"input_ids": {0: "seq", 1: "batch"}})
+    script(folder, "rope-plane", Plane(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
+    script(folder, "rope-matrices", Text(rotate=Matrices()))
+    script(folder, "rope-chosen", Text(rotate=Turned("half")))
+    chosen(os.path.join(folder, "rope-chosen.onnx"), "layer.rotate.inv", [1.0, 1.5, 3.0, 8.0], 64)
+    for how in ("normalised", "end"):
+        script(folder, "added-" + how, Text(add=Added(how)))
+    for how in ("window", "back", "columns"):
+        script(folder, "bias-" + how, Text(bias=Distances(how)))
+    script(folder, "alibi-heads", Heads())
     return [
+        entry("rope-plane", [rope("baked", 100.0, layout="interleaved", capacity=16, grid=[4, 4])], 16, "error"),
+        entry("rope-matrices", [rope("cache", 10000.0, layout="interleaved", capacity=N, rows=N)], N, "error"),
+        entry("rope-chosen", [rope("runtime", 10000.0, scaling=dict(type="longrope", short_factor=[1.0, 1.0, 1.0, 1.0], long_factor=[1.0, 1.5, 3.0, 8.0], original_length=64))], None, "continues"),
+        entry("added-normalised", [learned("table", N, N)], N, "error"),
+        entry("added-end", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=D, base=10000.0, layout="sin-cos"))], None, "continues"),
+        entry("bias-window", [dict(scheme="relative-table", form="table", capacity=None, parameters=dict(rows=8, heads=H, max_distance=7))], None, "continues"),
+        entry("bias-back", [dict(scheme="relative-table", form="table", capacity=N, parameters=dict(rows=N, heads=H))], N, "error"),
+        entry("bias-columns", [dict(scheme="relative-table", form="table", capacity=N, parameters=dict(rows=2 * N - 1, heads=H))], N, "error"),
+        entry("alibi-heads", [dict(scheme="alibi", form="runtime", capacity=None, parameters=dict(heads=H, max_bias=8))], None, "continues"),
         entry("rope-padded", [rope("cache", 10000.0, capacity=N, rows=N + 1)], N, "error"),
         entry("table-parity", [learned("table", 2, 2)], 2, "wrong"),
         entry("table-kinds", [learned("table", N, N), learned("table", N - 4, N - 4)], N - 4, "error"),

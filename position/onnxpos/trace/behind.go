@@ -48,8 +48,8 @@ func Threshold(s *eval.Scope, name string) (int, bool) {
 		switch {
 		case eval.Is(n, eval.Comparison):
 			for i := range 2 {
-				t := s.Tensor(n.Input(i))
-				if t == nil || t.Len() != 1 {
+				from, _ := s.Find(n.Input(i))
+				if t := s.Tensor(n.Input(i)); (t == nil || t.Len() != 1) && (from == nil || from.Op != "Constant") {
 					continue
 				}
 				x, ok := s.Value(n.Input(i)).Scalar()
