@@ -208,6 +208,24 @@ func TestNoFrequencies(t *testing.T) {
 	}
 }
 
+// TestTwoFrequencies: any two numbers are in one ratio, so that a factor is told where it is whole and the base is the usual one.
+func TestTwoFrequencies(t *testing.T) {
+	for _, c := range []struct {
+		f      []float64
+		factor float64 // 0: none is told
+	}{
+		{[]float64{0.25, 0.0025}, 4},
+		{[]float64{0.5, 0.005}, 2},
+		{[]float64{0.4, 0.004}, 0},
+		{[]float64{0.25, 0.003}, 0},
+	} {
+		got := InverseFrequencies(c.f, Float32, Options{}).Rotary
+		if linear := got.Scaling.Type == schemes.ScalingLinear; linear != (c.factor > 0) || linear && (got.Scaling.Factor != c.factor || got.Base != DefaultBase) {
+			t.Errorf("%v is read as %s", c.f, got)
+		}
+	}
+}
+
 // FuzzInverseFrequencies holds that no numbers bring the fit down, and that an
 // answer has as many frequencies as were given.
 func FuzzInverseFrequencies(f *testing.F) {
