@@ -212,8 +212,8 @@ func (m *Model) readOnlyProduct(x axes.Meeting) *readOnlySite {
 			varying++
 		}
 	}
-	if varying < 2 || len(x.Covers) < 2 {
-		return nil // a weight may be as wide as there are places
+	if varying < 2 || len(x.Covers) < 2 || x.Kind != axes.Contracted {
+		return nil // a weight may be as wide as there are places; what is multiplied element by element has no vectors
 	}
 	n := v.Shape[x.Axis]
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: x.Node.Title()}},
