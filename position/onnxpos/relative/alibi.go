@@ -37,9 +37,10 @@ func (a *ALiBi) State() (*eval.Scope, string, int) { return a.uses[0].state() }
 const roundedSlope = 2e-6
 
 // alike are linear biases with those of the same slopes; those of one head are of one encoding, whatever their slopes.
-func alike(linear []*bias) (out [][]*bias) {
+func (m *Search) alike(linear []*bias) (out [][]*bias) {
 	for _, b := range linear {
 		slopes, _ := b.slopes()
+		m.graph.SpendElements(len(out))
 		i := slices.IndexFunc(out, func(of []*bias) bool {
 			have, _ := of[0].slopes()
 			return len(have) == len(slopes) && (len(slopes) == 1 || slices.EqualFunc(have, slopes, sameSlope))
@@ -63,6 +64,7 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 	seen := map[*onnx.Tensor]bool{}
 	slopes, _ := uses[0].slopes()
 	for _, u := range uses[1:] { // heads with an attention each
+		m.graph.SpendElements(len(slopes))
 		if more, _ := u.slopes(); len(more) == 1 && !slices.ContainsFunc(slopes, func(x float64) bool { return sameSlope(x, more[0]) }) {
 			slopes, a.apart = append(slices.Clip(slopes), more[0]), true
 		}

@@ -393,7 +393,7 @@ func (m *Search) Biases() []site.Site {
 		}
 		whole = append(whole, b)
 	}
-	for _, of := range alike(linear) {
+	for _, of := range m.alike(linear) {
 		m.sites = append(m.sites, m.alibiSite(of))
 	}
 	if len(whole) > 0 {

@@ -318,9 +318,9 @@ func (r *Site) switched(f []float64) (long []float64, original int, ok bool) {
 		if n.Op != "If" {
 			continue
 		}
-		original, ok = trace.Threshold(r.m.Eval.Main, n.Input(0))
-		if long = r.farFrequencies(r.trig[0]); ok && original >= r.m.Sizes.Length && len(long) == len(f) && maxOff(long, f) > rowsTolerance {
-			return long, original, true
+		if original, ok = trace.Threshold(r.m.Eval.Main, n.Input(0)); ok && original >= r.m.Sizes.Length {
+			long = r.farFrequencies(r.trig[0])
+			return long, original, len(long) == len(f) && maxOff(long, f) > rowsTolerance
 		}
 	}
 	return nil, 0, false

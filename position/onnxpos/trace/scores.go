@@ -28,11 +28,13 @@ func MakesScores(s *eval.Scope, n *onnx.Node) bool {
 func SoftmaxAxis(s *eval.Scope, n *onnx.Node) int {
 	rank := len(s.Output(n, 0).Shape)
 	for range MaxTowards {
-		next := slices.IndexFunc(s.Consumers(n.Output(0)), func(r *onnx.Node) bool { return MakesScores(s, r) || eval.Weighs(r) && r.Op != "Exp" })
+		readers := s.Consumers(n.Output(0))
+		s.Spend(1 + len(readers))
+		next := slices.IndexFunc(readers, func(r *onnx.Node) bool { return MakesScores(s, r) || eval.Weighs(r) && r.Op != "Exp" })
 		if next < 0 {
 			break
 		}
-		n = s.Consumers(n.Output(0))[next]
+		n = readers[next]
 		switch {
 		case eval.Weighs(n):
 			return n.Axis(-1, rank)
