@@ -331,12 +331,15 @@ func pair(f func(a, b float64) float64) operator {
 	return func(c *call) ([]*Value, error) { return binary(c, c.node.Op, f) }
 }
 
-// pairShape is the shape of an element-wise operator of two inputs whose numbers
-// nobody asks for.
-func pairShape(c *call) ([]*Value, error) {
+// bitShift halves whole numbers again and again; of those that are shifted left, or by less than nothing, the shape is told: they may overflow.
+func bitShift(c *call) ([]*Value, error) {
 	a, b := c.need(0), c.need(1)
-	out, err := joined(c, a.Type, a, b)
-	return one(out), err
+	direction := c.node.Attribute("direction")
+	if direction == nil || string(direction.S) != "RIGHT" || slices.ContainsFunc(b.Ints, func(n int64) bool { return n < 0 }) {
+		out, err := joined(c, a.Type, a, b)
+		return one(out), err
+	}
+	return binary(c, c.node.Op, func(a, b float64) float64 { return math.Floor(a * math.Exp2(-b)) })
 }
 
 func truth(b bool) float64 {

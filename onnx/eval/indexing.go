@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -168,6 +169,24 @@ func gatherND(c *call) ([]*Value, error) {
 		}
 	}
 	return one(out.from(a, index)), nil
+}
+
+// compress takes the places along an axis that are chosen, where it is known which.
+func compress(c *call) ([]*Value, error) {
+	a, chosen := c.need(0), c.need(1)
+	if !chosen.Known() || chosen.Len() > maxContent || c.node.Attribute("axis") == nil {
+		return one(&Value{Type: a.Type}), nil
+	}
+	var places []int64
+	c.works(chosen.Len())
+	for i := range chosen.Len() {
+		if chosen.Number(i) != 0 {
+			places = append(places, int64(i))
+		}
+	}
+	inner := *c
+	inner.in = []*Value{a, IntValue(onnx.Int64, []int{len(places)}, places).from(chosen)}
+	return gather(&inner)
 }
 
 func nonZero(c *call) ([]*Value, error) {
@@ -403,5 +422,12 @@ func argument(c *call) ([]*Value, error) {
 	if shape[axis] = 1; c.node.Int("keepdims", 1) == 0 {
 		shape = slices.Delete(shape, axis, axis+1)
 	}
-	return one(Shaped(onnx.Int64, shape...)), nil
+	out := Shaped(onnx.Int64, shape...)
+	if !a.Known() || a.Data || a.Len() > maxContent || a.Len() == 0 || c.node.Int("select_last_index", 0) == 1 {
+		return one(out), nil
+	}
+	c.works(a.Len() * bits.Len(uint(a.Shape[axis])))
+	out.Ints = make([]int64, out.Len())
+	ranked(a, axis, c.node.Op == "ArgMax", func(line int, order []int) { out.Ints[line] = int64(order[0]) })
+	return one(out.from(a)), nil
 }

@@ -1,7 +1,9 @@
 package eval
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -609,7 +611,45 @@ func topK(c *call) ([]*Value, error) {
 	}
 	shape := slices.Clone(a.Shape)
 	shape[axis] = int(k)
-	return []*Value{Shaped(a.Type, shape...), Shaped(onnx.Int64, shape...)}, nil
+	of, places := Shaped(a.Type, shape...), Shaped(onnx.Int64, shape...)
+	if !a.Known() || a.Data || a.Len() > maxContent || k < 0 || int(k) > a.Shape[axis] {
+		return []*Value{of, places}, nil
+	}
+	c.works(a.Len() * bits.Len(uint(a.Shape[axis])))
+	places.Ints = make([]int64, places.Len())
+	content, inner := make([]float64, places.Len()), onnx.Size(shape[axis+1:])
+	ranked(a, axis, c.node.Int("largest", 1) == 1, func(line int, order []int) {
+		for i := range int(k) {
+			at := (line/inner*int(k)+i)*inner + line%inner
+			places.Ints[at], content[at] = int64(order[i]), a.Number((line/inner*a.Shape[axis]+order[i])*inner+line%inner)
+		}
+	})
+	if of.Floats = content; a.Type.IsInteger() {
+		of.Floats, of.Ints = nil, make([]int64, len(content))
+		for i, x := range content {
+			of.Ints[i] = int64(x)
+		}
+	}
+	return []*Value{of.from(a), places.from(a)}, nil
+}
+
+// ranked calls visit for each line of a known value along an axis, with the places of the line's numbers, the largest or the least first.
+func ranked(v *Value, axis int, largest bool, visit func(line int, order []int)) {
+	n, inner := v.Shape[axis], onnx.Size(v.Shape[axis+1:])
+	order := make([]int, n)
+	for line := range v.Len() / max(n, 1) {
+		number := func(i int) float64 { return v.Number((line/inner*n+i)*inner + line%inner) }
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(i, j int) int {
+			if largest {
+				i, j = j, i
+			}
+			return cmp.Compare(number(i), number(j))
+		})
+		visit(line, order)
+	}
 }
 
 // ifOp runs the branch that is taken; both, where the condition is not known.

@@ -34,7 +34,7 @@ var evaluated = strings.Split("Abs,Add,And,BitwiseAnd,BitwiseNot,BitwiseOr,Bitwi
 	"Einsum,Equal,Erf,Exp,Expand,EyeLike,Flatten,Floor,GridSample,Loop,Scan,ConcatFromSequence,SequenceAt,SequenceConstruct,SequenceEmpty,SequenceErase,SequenceInsert,SequenceLength,SplitToSequence,Gather,GatherElements,GatherND,Greater,GreaterOrEqual,Identity,If,IsInf,IsNaN,Less,LessOrEqual,Log,MatMul,"+
 	"Gemm,Max,Mean,Min,Mod,Mul,Neg,NonZero,Not,OneHot,Or,Pad,Pow,QuantizeLinear,Range,Reciprocal,ReduceL1,ReduceMax,ReduceMean,ReduceMin,ReduceProd,ReduceSum,Relu,Reshape,Resize,"+
 	"Round,ScatterND,ScatterElements,Shape,Sigmoid,Sign,Sin,Size,Slice,Softplus,Split,Sqrt,Squeeze,Sub,Sum,Tan,Tanh,Tile,TopK,Transpose,Trilu,Unsqueeze,Upsample,Where,Xor,"+
-	"DynamicQuantizeLinear,Conv,MaxPool,AveragePool,GlobalAveragePool,LSTM,GRU,Softmax,LayerNormalization,ArgMax,Attention,RotaryEmbedding,Dropout,LpPool,ConvInteger,MatMulInteger,RMSNormalization,Gelu,LeakyRelu,Elu,HardSwish", ",")
+	"ArgMin,BitShift,Compress,DynamicQuantizeLinear,Conv,MaxPool,AveragePool,GlobalAveragePool,LSTM,GRU,Softmax,LayerNormalization,ArgMax,Attention,RotaryEmbedding,Dropout,LpPool,ConvInteger,MatMulInteger,RMSNormalization,Gelu,LeakyRelu,Elu,HardSwish", ",")
 
 // TestOnnxNodes evaluates the node tests of the onnx package, which the Python
 // that ENGINES_PYTHON names must have.

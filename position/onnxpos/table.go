@@ -428,6 +428,9 @@ func (t *tableSite) usedHow() string {
 	if src.Indexed == nil && t.turnsAlready() {
 		return fmt.Sprintf("position p gets row p mod %d; %s %s", t.rows().Len(), t.uses[0].node.Title(), does)
 	}
+	if share := t.uses[0].share; src.Indexed == nil && len(share.Row) > 0 && len(share.Row) < share.Table.Len() {
+		return fmt.Sprintf("position p gets row p + %d; %s %s", share.First, t.uses[0].node.Title(), does)
+	}
 	if src.Indexed == nil {
 		return fmt.Sprintf("a constant of this length is added whole by %s", t.uses[0].node.Title())
 	}
