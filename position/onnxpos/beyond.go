@@ -39,7 +39,8 @@ func (m *Model) inspectBeyond() {
 	for _, s := range m.sites {
 		e := s.Encoding()
 		if t, ok := s.(*tableSite); ok && t.turnsAlready() {
-			s.SetBeyond(report.BeyondWrong, report.Evidence{Kind: "structure", Says: fmt.Sprintf("positions from %d on get the rows from the first one on again", e.Capacity)})
+			t.Detected.Capacity = t.rows().Len()
+			s.SetBeyond(report.BeyondWrong, report.Evidence{Kind: "structure", Says: fmt.Sprintf("positions from %d on get rows again that were taken", t.Detected.Capacity)})
 			continue
 		}
 		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || e.Apart || s.Fused() || e.Form == report.FormRuntime && e.Beyond == report.BeyondClamps {

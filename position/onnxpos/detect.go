@@ -123,9 +123,8 @@ func (d *detector) meet() {
 		switch {
 		case (x.Node.Op != "Sub" || x.Input == 1) && betweenPositions(x) && (x.Kind == axes.Biased || x.Kind != axes.Joined && trace.MakesScores(x.Scope, x.Node) && trace.MayBeScores(x.Scope, stateOf(x))):
 			d.relative.Bias(x.Scope, x.Node, x.Known)
-		case (x.Kind == axes.Added || x.Kind == axes.Biased) && len(x.Covers) == 2 && slices.Contains(x.Covers, trace.SoftmaxAxis(x.Scope, x.Node)):
-			key := trace.SoftmaxAxis(x.Scope, x.Node)
-			d.relative.BiasAlong(x.Scope, x.Node, x.Known, x.Covers[0]+x.Covers[1]-key, key)
+		case (x.Node.Op != "Sub" || x.Input == 1) && keysOf(x) >= 0 && slices.Contains(x.Covers, keysOf(x)):
+			d.relative.BiasAlong(x.Scope, x.Node, x.Known, x.Covers[0]+x.Covers[1]-keysOf(x), keysOf(x))
 		case x.Kind == axes.Contracted:
 			d.relative.Contracted(x)
 		case x.Kind == axes.Multiplied:
@@ -161,6 +160,19 @@ func (d *detector) between(s *eval.Scope, n *onnx.Node) {
 			d.relative.Bias(s, n, n.Input(i))
 		}
 	}
+}
+
+// keysOf is the axis of known numbers that are added to scores along which these are weighed; −1 where that is not told, or they are of other than
+// two axes of positions.
+func keysOf(x axes.Meeting) int {
+	if x.Kind != axes.Added && x.Kind != axes.Biased || len(x.Covers) != 2 {
+		return -1
+	}
+	axis := trace.SoftmaxAxis(x.Scope, x.Node)
+	if axis < 0 {
+		return -1
+	}
+	return axis - len(x.Scope.Output(x.Node, 0).Shape) + len(x.Scope.Value(x.Known).Shape)
 }
 
 // betweenPositions reports whether known numbers that go into scores are of pairs, whose axes stand last, behind heads: those that are multiplied

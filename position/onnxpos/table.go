@@ -496,7 +496,9 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 			if r, ok := fit.AdditiveTable(sheet.Cleared(whole, use.constant), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
 				return r, from + []string{rowsAre, "weights are multiplied with computed rows that are "}[i]
 			}
-			slices.Reverse(whole)
+			if slices.Reverse(whole); len(whole) == 0 || !begins(whole[0]) {
+				break
+			}
 		}
 	}
 	m, p := sheet.Cleared(t.with(use.sheet.Matrix(), func(a *addition) rows.Matrix { return a.sheet.Matrix() }), use.constant), coarser(use.sheet.Value, stored)
@@ -517,6 +519,17 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 		return r, ""
 	}
 	return r, rowsAre
+}
+
+// begins reports whether a row is that of position 0: half of it, of sines, is zero.
+func begins(row []float64) bool {
+	zeros := 0
+	for _, x := range row {
+		if math.Abs(x) < 1e-6 {
+			zeros++
+		}
+	}
+	return 2*zeros >= len(row)
 }
 
 // rowsAre begins what is told of computed rows.

@@ -239,7 +239,7 @@ func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
 // computed is the size that a formula of other names says, as torch.export writes them ("s25 + 1", "2*s0", "s1//4"); false for what is
 // none, or has names of no axis.
 func computed(text string, named map[string]int) (int, bool) {
-	if !strings.ContainsAny(text, "+-*/") || len(text) > 256 { // 256: parentheses nest no deeper
+	if !strings.ContainsAny(text, "+-*/") || strings.Contains(text, "**") || len(text) > 256 { // 256: parentheses nest no deeper
 		return 0, false
 	}
 	f := formula{strings.ReplaceAll(strings.ReplaceAll(text, " ", ""), "//", "/"), named}
@@ -299,7 +299,7 @@ func (f *formula) operand() (int, bool) {
 	end := strings.IndexAny(f.rest+")", "+-*/()")
 	name := f.rest[:end]
 	f.rest = f.rest[end:]
-	if n, ok := f.named[name]; ok {
+	if n, ok := f.named[name]; ok && name != "" {
 		return n, true
 	}
 	n, err := strconv.Atoi(name)

@@ -36,23 +36,27 @@ func (a *ALiBi) State() (*eval.Scope, string, int) { return a.uses[0].state() }
 // of float32 numbers.
 const roundedSlope = 2e-6
 
-// alike are linear biases with those of the same slopes; those of one head are of one encoding, whatever their slopes.
-func (m *Search) alike(linear []*bias) (out [][]*bias) {
+// eachHead are the slopes of biases of one head each, where they are together those of the paper (Press et al. 2022, §3) and the graph computes
+// them: heads that have an attention each; nil of others.
+func (m *Search) eachHead(linear []*bias) (slopes []float64) {
 	for _, b := range linear {
-		slopes, _ := b.slopes()
-		m.graph.SpendElements(len(out))
-		i := slices.IndexFunc(out, func(of []*bias) bool {
-			have, _ := of[0].slopes()
-			return len(have) == len(slopes) && (len(slopes) == 1 || slices.EqualFunc(have, slopes, sameSlope))
-		})
-		if i < 0 {
-			out = append(out, nil)
-			i = len(out) - 1
+		one, _ := b.slopes()
+		if len(one) != 1 || slices.ContainsFunc(trace.Sources(b.scope, b.name), func(src trace.Source) bool { return src.Tensor != nil && len(src.Tensor.Dims) > 1 }) {
+			return nil
 		}
-		out[i] = append(out[i], b)
+		m.graph.SpendElements(1 + len(slopes))
+		if !slices.ContainsFunc(slopes, func(x float64) bool { return sameSlope(x, one[0]) }) {
+			slopes = append(slopes, one[0])
+		}
 	}
-	return out
+	if len(slopes) < 2 || !slices.EqualFunc(slopes, schemes.ALiBiSlopes(len(slopes), usualMaxBias), sameSlope) {
+		return nil
+	}
+	return slopes
 }
+
+// usualMaxBias is the exponent of the flattest slope in the paper.
+const usualMaxBias = 8
 
 // sameSlope reports whether slopes differ by no more than what reading them off a bias of 16 bits does.
 func sameSlope(a, b float64) bool {
@@ -63,11 +67,8 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 	a := &ALiBi{m: m.graph, uses: uses, scale: 1}
 	seen := map[*onnx.Tensor]bool{}
 	slopes, _ := uses[0].slopes()
-	for _, u := range uses[1:] { // heads with an attention each
-		m.graph.SpendElements(len(slopes))
-		if more, _ := u.slopes(); len(more) == 1 && !slices.ContainsFunc(slopes, func(x float64) bool { return sameSlope(x, more[0]) }) {
-			slopes, a.apart = append(slices.Clip(slopes), more[0]), true
-		}
+	if all := m.eachHead(uses); all != nil {
+		slopes, a.apart = all, true
 	}
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues}
 	scheme := schemes.ALiBi{Heads: len(slopes), Slopes: slopes}

@@ -16,12 +16,13 @@ import (
 // bias is a place where numbers that depend on position are added to
 // attention scores.
 type bias struct {
-	scope *eval.Scope
-	node  *onnx.Node
-	name  string
-	value *eval.Value
-	heads [][][]float64 // head, query, key
-	keys  int           // the axis of keys of scores that are laid out with others behind it, from behind; 0: they stand last
+	scope  *eval.Scope
+	node   *onnx.Node
+	name   string
+	value  *eval.Value
+	heads  [][][]float64 // head, query, key
+	fitted []float64     // the slopes of one that is linear, once they are known
+	keys   int           // the axis of keys of scores that are laid out with others behind it, from behind; 0: they stand last
 }
 
 // state is the bias as a value, and its axis of keys from behind.
@@ -69,16 +70,18 @@ func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
 // BiasAlong is Bias of scores that have batches or heads behind queries and keys, which lie on the given axes: linear ones are kept.
 func (m *Search) BiasAlong(s *eval.Scope, n *onnx.Node, name string, query, key int) {
 	v := read(s, name)
-	if !v.Known() || v.Floats == nil || v.Len() > maxBias || m.graph.FixedLength() > 0 {
+	if !v.Known() || v.Floats == nil || v.Len() > maxBias || m.read+v.Len() > maxBiases || v.Len() > maxHeads*v.Shape[query]*v.Shape[key] || m.graph.FixedLength() > 0 {
 		return
 	}
+	m.read += v.Len()
 	m.graph.SpendElements(v.Len())
 	heads := headsAlong(v, query, key)
 	if onlyMask(heads) {
 		return
 	}
 	b := &bias{scope: s, node: n, name: name, heads: heads, keys: len(v.Shape) - key}
-	if _, linear := b.slopes(); linear {
+	if slopes, linear := b.slopes(); linear {
+		b.fitted, b.heads = slopes, heads[:1] // the others are not asked for
 		m.biases = append(m.biases, b)
 	}
 }
@@ -243,6 +246,9 @@ func onlyMask(heads [][][]float64) bool {
 
 // slopes fits each head by slope · key distance; ok when all are linear, some perhaps of no slope.
 func (b *bias) slopes() ([]float64, bool) {
+	if b.fitted != nil {
+		return b.fitted, true
+	}
 	if b.value == nil {
 		return b.fitSlopes()
 	}
@@ -393,8 +399,8 @@ func (m *Search) Biases() []site.Site {
 		}
 		whole = append(whole, b)
 	}
-	for _, of := range m.alike(linear) {
-		m.sites = append(m.sites, m.alibiSite(of))
+	if len(linear) > 0 {
+		m.sites = append(m.sites, m.alibiSite(linear))
 	}
 	if len(whole) > 0 {
 		found := m.relativeTable(whole)

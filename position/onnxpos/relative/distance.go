@@ -480,7 +480,7 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	switch {
 	case stored != nil:
 		e.Form, e.Capacity, e.Dtype = report.FormTable, n, stored.Type.String()
-	case m.graph.FixedLength() == n, m.graph.ImageInput() == nil && (m.graph.TokenInput() == nil || m.graph.TokenInput().Type.IsFloat()): // of text, or a series: nothing else says how far it goes
+	case m.graph.FixedLength() == n, m.graph.FixedLength() > 0 && m.graph.ImageInput() == nil && m.graph.TokenInput() != nil && m.graph.TokenInput().Type.IsFloat(): // of text, or a series: nothing else says how far it goes
 		e.Capacity = n
 	}
 	seen := map[*onnx.Tensor]bool{}

@@ -104,7 +104,7 @@ func (r *Site) varies(short []float64) bool {
 		if !ofLength(t.Scope, t.Trig.Input(0)) {
 			continue
 		}
-		if f := r.farFrequencies(t); len(f) == len(short) && maxOff(f, short) > rowsTolerance {
+		if f := r.frequenciesAt(t, farthest); len(f) == len(short) && maxOff(f, short) > rowsTolerance {
 			return true
 		}
 	}
@@ -314,21 +314,32 @@ func (r *Site) switched(f []float64) (long []float64, original int, ok bool) {
 			return long, original, true
 		}
 	}
-	for _, n := range r.m.File.Graph.Nodes {
-		if n.Op != "If" {
-			continue
-		}
-		if original, ok = trace.Threshold(r.m.Eval.Main, n.Input(0)); ok && original >= r.m.Sizes.Length {
-			long = r.farFrequencies(r.trig[0])
-			return long, original, len(long) == len(f) && maxOff(long, f) > rowsTolerance
+	for _, t := range r.trig {
+		r.m.Behind(t.Trig, func(n *onnx.Node) bool { // an If that chooses them
+			if n.Op != "If" {
+				return false
+			}
+			at, is := trace.Threshold(r.m.Eval.Main, n.Input(0))
+			if !is || at < r.m.Sizes.Length || at >= farthest {
+				return false
+			}
+			short, far := r.frequenciesAt(t, at), r.frequenciesAt(t, farthest)
+			if long = r.frequenciesAt(t, at+1); len(short) != len(f) || len(long) != len(f) || len(far) != len(f) || maxOff(short, f) > rowsTolerance || maxOff(far, long) > rowsTolerance {
+				return false
+			}
+			original, ok = at, maxOff(long, f) > rowsTolerance
+			return ok
+		})
+		if ok {
+			return long, original, true
 		}
 	}
 	return nil, 0, false
 }
 
-// farFrequencies are those of many positions.
-func (r *Site) farFrequencies(t trace.Source) []float64 {
-	e := r.m.At(farthest)
+// frequenciesAt are those of so many positions.
+func (r *Site) frequenciesAt(t trace.Source, length int) []float64 {
+	e := r.m.At(length)
 	if i := t.Scope.Index(); i < len(e.Scopes()) {
 		t.Scope = e.Scopes()[i]
 		t.Scope.Enlarge(t.Trig.Input(0))

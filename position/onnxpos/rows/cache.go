@@ -19,7 +19,8 @@ type Cache struct {
 	// LongRoPE's short list in one table with the long one. 0: none.
 	Ahead int
 	Short schemes.Rotary // their formula
-	// Before is how many rows stand before that of position 0: of a token that fills up, say.
+	// Before is how many rows of no position stand before that of position 0, for tokens that fill up: Fit keeps it where those rows are
+	// what no formula explains.
 	Before int
 }
 
@@ -58,11 +59,18 @@ func (c *Cache) packed() bool { return c.Sin.Tensor == c.Cos.Tensor && c.Cos.Col
 // Fit recovers the frequencies of a pair of tables, or of two that stand one
 // behind the other, as DirectML's LongRoPE has them.
 func (c *Cache) Fit() {
-	n := min(c.Cos.Len(), c.Sin.Len())
-	if c.pairFit, c.Fitted = c.fitRows(c.Before, n); c.Fitted && c.goesOn(c.pairFit, c.Before, n) {
+	n, before := min(c.Cos.Len(), c.Sin.Len()), c.Before
+	c.Before = 0
+	if c.pairFit, c.Fitted = c.fitRows(0, n); c.Fitted && c.goesOn(c.pairFit, 0, n) {
 		return
 	}
-	if first := c.restart(n); first > 0 && c.Before == 0 {
+	if before > 0 && before < n {
+		if fit, ok := c.fitRows(before, n); ok && c.goesOn(fit, before, n) {
+			c.pairFit, c.Fitted, c.Before = fit, true, before
+			return
+		}
+	}
+	if first := c.restart(n); first > 0 {
 		short, ok := c.fitRows(0, first)
 		long, goes := c.fitRows(first, n)
 		if ok && goes && c.goesOn(short, 0, first) && c.goesOn(long, first, n) {

@@ -49,7 +49,12 @@ func Threshold(s *eval.Scope, name string) (int, bool) {
 		case eval.Is(n, eval.Comparison):
 			for i := range 2 {
 				from, _ := s.Find(n.Input(i))
-				if t := s.Tensor(n.Input(i)); (t == nil || t.Len() != 1) && (from == nil || from.Op != "Constant") {
+				for range 4 { // casts, say
+					if from != nil && eval.Is(from, eval.Elements) {
+						from, _ = s.Find(from.Input(0))
+					}
+				}
+				if t := Stored(s, n.Input(i)); (t == nil || t.Len() != 1) && (from == nil || from.Op != "Constant") {
 					continue
 				}
 				x, ok := s.Value(n.Input(i)).Scalar()
