@@ -428,7 +428,7 @@ func (t *tableSite) usedHow() string {
 	if src.Indexed == nil && t.turnsAlready() {
 		return fmt.Sprintf("position p gets row p mod %d; %s %s", t.rows().Len(), t.uses[0].node.Title(), does)
 	}
-	if share := t.uses[0].share; src.Indexed == nil && len(share.Row) > 0 && len(share.Row) < share.Table.Len() {
+	if share := t.uses[0].share; src.Indexed == nil && len(share.Row) > 1 && len(share.Row) < share.Table.Len() && share.Row[1] == share.Row[0]+1 {
 		return fmt.Sprintf("position p gets row p + %d; %s %s", share.First, t.uses[0].node.Title(), does)
 	}
 	if src.Indexed == nil {

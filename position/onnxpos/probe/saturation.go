@@ -83,6 +83,9 @@ func (p *Probe) Saturations() (out []Saturation) {
 
 // Behind finds a node among those of which another one's inputs are made of no content, by what is asked of each; nil where there is none.
 func (p *Probe) Behind(n *onnx.Node, is func(*onnx.Node) bool) *onnx.Node {
+	if n.Graph != p.File.Graph {
+		return nil // of a body
+	}
 	w := p.File.Graph.Wiring()
 	queue, seen := []*onnx.Node{n}, map[*onnx.Node]bool{n: true}
 	for i := 0; i < len(queue) && i < maxBehindInput; i++ {

@@ -441,6 +441,12 @@ func (b *bias) whole(t *onnx.Tensor) *bias {
 // maxStored bounds the elements of a bias that is read whole.
 const maxStored = 1 << 22
 
+// ofOneSize reports whether the graph takes series or recordings of one size.
+func (m *Search) ofOneSize() bool {
+	in := m.graph.Recording()
+	return in != nil && len(in.Dims) > 2 && m.graph.ImageInput() == nil && !slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 })
+}
+
 // relativeTable is a bias whose numbers stand in the file for one window.
 func (m *Search) relativeTable(uses []*bias) site.Site {
 	u := uses[0]
@@ -480,7 +486,7 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	switch {
 	case stored != nil:
 		e.Form, e.Capacity, e.Dtype = report.FormTable, n, stored.Type.String()
-	case m.graph.FixedLength() == n, m.graph.FixedLength() > 0 && m.graph.ImageInput() == nil && m.graph.TokenInput() != nil && m.graph.TokenInput().Type.IsFloat(): // of text, or a series: nothing else says how far it goes
+	case m.graph.FixedLength() == n, m.ofOneSize(): // of text, or a series: nothing else says how far it goes
 		e.Capacity = n
 	}
 	seen := map[*onnx.Tensor]bool{}
