@@ -183,7 +183,7 @@ MORE = [
     Fault("angles-first", f"{OP}/rotary/store.go", "first[c] != 0 { // a difference", "false { // a difference", "folded angles that do not begin at 0 go on from 0", (OP,)),
     # What a graph is given, and what of it grows.
     Fault("given-positions", f"{OP}/probe/inputs.go", "v.Data = (!IsPositions(in.Name) || OfPairs(in)) &&", "v.Data = IsPositions(in.Name) ||", "distances of positions that are an input are told as unknown", (OP,)),
-    Fault("given-formula", f"{OP}/probe/inputs.go", "return a + b, true", "return a, true", "masks of formulas have another size than keys, and graphs are told to fail", (f"{OP}/probe",)),
+    Fault("given-formula", f"{OP}/probe/inputs.go", "		n += m\n", "		n += 0 * m\n", "masks of formulas have another size than keys, and graphs are told to fail", (f"{OP}/probe",)),
     Fault("looked-once", f"{OP}/other.go", "once := !m.graph.FreeImage() && !m.graph.Enlarged()", "once := false", "a recording of which one position was left is told to have no encoding", (OP,)),
     Fault("unfolded", "onnx/axes/moves.go", "windows != nil && shape[axis] == len(parts)", "false", "windows that were cut out one by one are told to have no encoding", (OP,)),
     Fault("cache-single", f"{OP}/probe/step.go", "if single || caches()", "if single && caches()", "one token beside keys of other names is told to have no encoding", (OP,)),
@@ -301,7 +301,7 @@ MORE = [
     Fault("whole-constant", f"{OP}/probe/bound.go", "return slices.Contains(t.Dims, int64(p.Sizes.Length)) })", "return len(t.Dims) > 99 })", "of a graph that a constant ends it is told that nothing limits it", (OP,)),
     Fault("whole-input", f"{OP}/probe/bound.go", "return d.Value == int64(p.Sizes.Length) })", "return d.Value == -9 })", "of a graph that another input ends it is told that nothing limits it", (OP,)),
     Fault("recording-end", f"{OP}/probe/bound.go", "if end = p.lastOf(tried); end.Failure != nil {", "if p.lastOf(tried); end.Failure != nil {", "of a recording's graph that ends it is told that nothing limits it", (OP,)),
-    Fault("recording-longer", f"{OP}/site/positions.go", "g.EndOfRecording(sites); longest > now {", "g.EndOfRecording(sites); longest > 99*now {", "a graph that takes recordings of up to a length is told to take one", (OP,)),
+    Fault("recording-longer", f"{OP}/site/positions.go", "g.EndOfRecording(sites, 0); longest > now {", "g.EndOfRecording(sites, 0); longest > 99*now {", "a graph that takes recordings of up to a length is told to take one", (OP,)),
     Fault("bare-value", "onnx/eval/value.go", "v.Floats == nil && v.stored == nil &&", "v.stored == nil &&", "what is made of numbers is the numbers", ("onnx/eval",)),
     # Forms that were read otherwise than they act.
     Fault("pairs-of-one", f"{OP}/rotary/frequencies.go", "	width := trace.Columns(u.cosValue, axis)", "	width := u.cosValue.Shape[len(u.cosValue.Shape)-1]", "pairs whose parts are cut out with an axis of one place are told as one pair", (OP,)),
@@ -315,12 +315,12 @@ MORE = [
     Fault("padded-cache", f"{OP}/rotary/rotary.go", "Before: r.before(u, c)", "Before: 0 * r.before(u, c)", "a cache with a row for padding is told to follow no formula", (OP,)),
     Fault("normalised-rows", f"{OP}/origin/rows.go", "slices.Max(rows) < 0 && !slices.Equal(other, zero)", "slices.Max(rows) < -9 && !slices.Equal(other, zero)", "a table behind a normalisation is not made longer", (OP,)),
     Fault("columns-by-distance", f"{OP}/bydistance/table.go", "	return GatherAxis(l.Gather, l.Table)", "	return 0 * GatherAxis(l.Gather, l.Table)", "a table with a column for each distance gets rows of heads", (OP,)),
-    Fault("chosen-by-if", f"{OP}/rotary/frequencies.go", 'if n.Op != "If" {', 'if n.Op != "Ifs" {', "of two lists of frequencies one is told, and one would be rewritten", (OP,)),
+    Fault("chosen-by-if", f"{OP}/rotary/frequencies.go", 'if n.Op != "If" ||', 'if n.Op != "Ifs" ||', "of two lists of frequencies one is told, and one would be rewritten", (OP,)),
     Fault("two-frequencies", "schemes/fit/frequencies.go", "v.telling() == 2 && (", "v.telling() == 2 && (true || ", "a linear scaling of two pairs is told as custom"),
     Fault("window-of-rows", f"{OP}/relative/buckets.go", "if clips(by, count) {", "if false {", "a window of distances is told as T5's buckets", (OP,)),
     Fault("one-side", f"{OP}/relative/distance.go", "within(p.at(rows), rows) && !within", "index == nil && !within", "a table of distances to one side is told to end at half of its rows", (OP,)),
     Fault("heads-apart", f"{OP}/relative/alibi.go", "slopes, a.apart = all, true", "_ = all", "of heads with an attention each the first slope is told alone", (OP,)),
     Fault("axis-for-rows", f"{OP}/rotary/rotation.go", "	m.placeByPlace(r)\n", "", "of a picture's patches a column is told", (OP,)),
     Fault("matrices-in-file", f"{OP}/rotary/rotary.go", "cos, sin = r.columnsOfMatrices(u, c.Cos)", "cos, sin = nil, nil", "turns that are stored as matrices are told to follow no formula", (OP,)),
-    Fault("sines-from-end", f"{OP}/table.go", "			slices.Reverse(whole)\n", "", "sines of positions from the end are told as unknown", (OP,)),
+    Fault("sines-from-end", f"{OP}/table.go", "if slices.Reverse(whole); len(whole) == 0 ||", "if len(whole) >= 0 ||", "sines of positions from the end are told as unknown", (OP,)),
 ]

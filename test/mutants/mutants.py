@@ -2,6 +2,7 @@
 """Puts faults into the code one by one and asks the tests whether they notice (faults.py has the list).
 
     python3 test/mutants/mutants.py [NAME …] [--write FILE] [--jobs N]
+    python3 test/mutants/mutants.py --check         (only sees that the text of every fault stands where it is to be put)
 
 Nothing in the checkout is changed: each fault is an overlay of the compiler. A fault that does not compile, or whose text is not
 there once, is an error. Exits 1 where a fault survives that is not said to be equivalent. --write writes the table
@@ -73,7 +74,12 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--write", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--check", action="store_true")
     o = parser.parse_args()
+    if o.check:
+        lost = [f"{fault.name}: {fault.file}" for fault in FIRST + MORE if (ROOT / fault.file).read_text(encoding="utf-8").count(fault.before) != 1]
+        print(f"{len(FIRST + MORE)} faults" + "".join(f"\nthe text does not stand there once: {name}" for name in lost))
+        return 1 if lost else 0
     chosen = [fault for fault in FIRST + MORE if not o.names or fault.name in o.names]
     results = []
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:

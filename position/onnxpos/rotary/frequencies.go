@@ -23,7 +23,7 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	for _, t := range r.trig {
 		e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
 	}
-	if axis := trace.PositionAxis(use.cosValue); axis >= 0 && r.m.ImageInput() != nil && !slices.ContainsFunc(r.trig, func(t trace.Source) bool { return trace.Stored(t.Scope, t.Trig.Input(0)) == nil }) {
+	if axis := trace.PositionAxis(use.cosValue); axis >= 0 && len(r.trig) > 0 && r.m.ImageInput() != nil && !slices.ContainsFunc(r.trig, func(t trace.Source) bool { return trace.Stored(t.Scope, t.Trig.Input(0)) == nil }) {
 		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, use.cosValue.Shape[axis]
 	}
 	if r.gridInUse(e, TrigPrecision(r.trig)) {
@@ -314,11 +314,13 @@ func (r *Site) switched(f []float64) (long []float64, original int, ok bool) {
 			return long, original, true
 		}
 	}
+	tried := 0
 	for _, t := range r.trig {
 		r.m.Behind(t.Trig, func(n *onnx.Node) bool { // an If that chooses them
-			if n.Op != "If" {
+			if n.Op != "If" || tried == maxSwitches {
 				return false
 			}
+			tried++
 			at, is := trace.Threshold(r.m.Eval.Main, n.Input(0))
 			if !is || at < r.m.Sizes.Length || at >= farthest {
 				return false
@@ -336,6 +338,9 @@ func (r *Site) switched(f []float64) (long []float64, original int, ok bool) {
 	}
 	return nil, 0, false
 }
+
+// maxSwitches bounds the choices that are asked: each is evaluated at lengths of its own.
+const maxSwitches = 8
 
 // frequenciesAt are those of so many positions.
 func (r *Site) frequenciesAt(t trace.Source, length int) []float64 {
