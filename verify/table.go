@@ -628,7 +628,7 @@ func (c *comparison) biases() {
 					x, err1 := a.Bias(h, q, j, length)
 					y, err2 := b.Bias(h, q, j, length)
 					if err := firstOf(err1, err2); err != nil {
-						k.Verdict, k.Why = report.CheckFail, err.Error()
+						k = withoutRow(k, p.index, err)
 					}
 					if d.look(x, y) {
 						k.At = &report.At{Head: report.Pointer(h), Position: report.Pointer(q)}

@@ -713,13 +713,13 @@ class Behind(nn.Module):
         self.register_buffer("slopes", 2.0 ** (-8.0 * torch.arange(1, H + 1) / H))
 
     def forward(self, input_ids):
-        x = self.embed(input_ids)
+        x = self.embed(input_ids).transpose(0, 1)
         n, b, _ = x.shape
         q, k, v = (t.view(n, b, H, HD) for t in self.qkv(x).chunk(3, -1))
         seen = torch.tril(torch.ones(n, n))
         scores = torch.einsum("ibhd,jbhd->ijbh", q, k) / math.sqrt(HD) + (seen.cumsum(-1)[:, :, None] * self.slopes)[:, :, None]
         weights = scores.masked_fill(seen[:, :, None, None] == 0, float("-inf")).softmax(1)
-        return x + self.out(torch.einsum("ijbh,jbhd->ibhd", weights, v).reshape(n, b, D))
+        return (x + self.out(torch.einsum("ijbh,jbhd->ibhd", weights, v).reshape(n, b, D))).transpose(0, 1)
 
 
 class Bottleneck(nn.Module):
@@ -905,7 +905,7 @@ def misread(folder):
     script(folder, "rope-padded", Text(rotate=Turned("padded")))
     script(folder, "table-parity", Text(add=Parity()))
     script(folder, "table-kinds", Kinds(), (*IDS, torch.arange(7).repeat(1, 2, 1)), ("input_ids", "position_ids"), {**FREE, "position_ids": {0: "batch", 2: "seq"}})
-    script(folder, "alibi-behind", Behind(), (IDS[0].t(),), axes={"input_ids": {0: "seq", 1: "batch"}})
+    script(folder, "alibi-behind", Behind())
     script(folder, "rope-plane", Plane(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     script(folder, "rope-matrices", Text(rotate=Matrices()))
     script(folder, "rope-chosen", Text(rotate=Turned("half")))

@@ -124,13 +124,24 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 func (a *ALiBi) Bias(head, query, key, length int) (float64, error) {
 	slopes := a.Detected.Scheme.(schemes.ALiBi).SlopeValues()
 	if a.apart {
-		return 0, fmt.Errorf("heads have an attention each, and which is whose is not followed")
+		return 0, headsApart{}
 	}
 	if head < 0 || head >= len(slopes) {
 		return 0, fmt.Errorf("head %d of %d", head, len(slopes))
 	}
 	return -slopes[head] * a.scale * math.Abs(float64(query-key)), nil
 }
+
+// headsApart is the error of heads that have an attention each: no fault of the file.
+type headsApart struct{}
+
+// Error says what is not followed.
+func (headsApart) Error() string {
+	return "heads have an attention each, and which is whose is not followed"
+}
+
+// Unread tells that it is no fault of the file.
+func (headsApart) Unread() bool { return true }
 
 // Overlay tells of tables that were made longer.
 func (a *ALiBi) Overlay(into map[*onnx.Tensor]*eval.Value) {
