@@ -103,6 +103,9 @@ func (r *Site) unturned() int {
 	}
 	rank := len(s.Value(name).Shape)
 	axis := rank - behind
+	if axis < 0 {
+		return 0 // of a graph that fails there
+	}
 	for range maxToJoin {
 		next := ""
 		for _, n := range s.Consumers(name) {
