@@ -135,13 +135,15 @@ func (r *Reference) explainProducts(e *Explained, angle float64) {
 	turned := false
 	for i := range r.Trial.Heads {
 		h := &r.Trial.Heads[i]
-		worst, scale, at := r.productsApart(h)
+		worst, scale, at := r.productsApart(h, 0)
 		fits := worst <= allowed*scale
 		if !fits && !turned && r.Trial.Past == 0 && len(r.rotations) > 0 {
 			for r.ahead = 1; r.ahead < min(r.Trial.Queries, r.Trial.Keys)-1 && !fits; {
-				if w, s, _ := r.productsApart(h); w <= allowed*s {
-					fits = true
-				} else {
+				if w, _, _ := r.productsApart(h, r.Trial.Queries-1); w <= 2*allowed*scale { // all of them for each would take the cube of the length
+					w, s, _ := r.productsApart(h, 0)
+					fits = w <= allowed*s
+				}
+				if !fits {
 					r.ahead++
 				}
 			}
@@ -154,7 +156,7 @@ func (r *Reference) explainProducts(e *Explained, angle float64) {
 			continue
 		}
 		r.stays(h.Head, true)
-		if w, s, _ := r.productsApart(h); w <= allowed*s && len(r.rotations) > 0 && e.Wrong == "" {
+		if w, s, _ := r.productsApart(h, 0); w <= allowed*s && len(r.rotations) > 0 && e.Wrong == "" {
 			still = append(still, h.Head)
 			e.Head, e.Position, e.Difference = h.Head, at, worst/scale
 			continue
@@ -204,7 +206,7 @@ func (r *Reference) findTurning(h *trial.Head, allowed float64) {
 		if own && !r.Trial.Own || crosses && !r.Attention.Crosses {
 			continue
 		}
-		if worst, scale, _ := r.productsApart(h); worst <= allowed*scale {
+		if worst, scale, _ := r.productsApart(h, 0); worst <= allowed*scale {
 			return
 		}
 	}
@@ -230,11 +232,11 @@ func (r *Reference) turnedOtherwise(e *Explained, head, query int, worst, scale 
 	e.Head, e.Position, e.Difference = head, query, worst/scale
 }
 
-// productsApart is how far the products of a head's queries and keys are from those that the file multiplies, of which size, and
-// where.
-func (r *Reference) productsApart(h *trial.Head) (worst, scale float64, at int) {
+// productsApart is how far the products of a head's queries, from one on, and its keys are from those that the file multiplies, of
+// which size, and where.
+func (r *Reference) productsApart(h *trial.Head, from int) (worst, scale float64, at int) {
 	query, key := r.turnedHead(h)
-	for q := range query {
+	for q := from; q < len(query); q++ {
 		for k := range key {
 			sum, size := 0.0, 0.0
 			for c, x := range query[q] {

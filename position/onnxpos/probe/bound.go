@@ -123,7 +123,7 @@ func (p *Probe) lastOf(tried []int) (end End) {
 	return end
 }
 
-// listEnd looks for a list that ends: a constant of which a node picks by indices for all pairs of positions,
+// listEnd looks for a list that ends: numbers, as many at any length, of which a node picks by indices for all pairs of positions,
 // too many to be looked at in every value of a longer input. Lists of distances have 2n − 1 numbers for n positions,
 // lists of positions n.
 func (p *Probe) listEnd(end End) End {
@@ -132,12 +132,15 @@ func (p *Probe) listEnd(end End) End {
 	for _, n := range p.File.Graph.Nodes {
 		data, index := p.Eval.Main.Value(n.Input(0)), n.Input(1)
 		axis := int(n.Int("axis", 0))
-		if n.Op != "Gather" && n.Op != "GatherElements" || data.Constant() == nil || axis < 0 || axis >= len(data.Shape) || len(asked) == mostLists {
+		if n.Op != "Gather" && n.Op != "GatherElements" || axis < 0 || axis >= len(data.Shape) || len(asked) == mostLists {
 			continue
 		}
-		size := data.Shape[axis]
+		size, longest := data.Shape[axis], p.At(longerLengths[len(longerLengths)-1]).Main
+		if far := longest.Value(n.Input(0)).Shape; axis >= len(far) || far[axis] != size {
+			continue
+		}
 		for _, runs := range []int{(size + 1) / 2, size} {
-			if asked[runs] || runs < longerLength || runs > maxBound || !p.At(longerLengths[len(longerLengths)-1]).Main.Value(index).Large() {
+			if asked[runs] || runs < longerLength && !p.At(longerLength).Main.Value(index).Large() || runs > maxBound || !longest.Value(index).Large() {
 				continue
 			}
 			asked[runs] = true

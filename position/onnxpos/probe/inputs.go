@@ -35,8 +35,11 @@ type demanded struct {
 	axis  int
 }
 
-// unnamed are names that exporters give axes which have none: torch.export's s0, s77.
-var unnamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(s\d+)?$`) })
+// unnamed are names that exporters give axes which have none: torch.export's s0, s77; the unk__12 and dim_3 of converters and of shape
+// inference, with the value's name ahead of it.
+var unnamed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\?|none|(s|d|unk(nown)?|dyn(amic)?(_?dim(ension)?|_axes)?)?[_.]*\d*|(\w+_)?dim[_.]*\d*)$`)
+})
 
 // dimension chooses the size of a declared dimension of an input.
 func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
@@ -62,6 +65,8 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 			return s.past
 		}
 		return s.Batch
+	case axis == 1 && !last && in.Dims[0].Value > 1 && unnamed().MatchString(name) && of == noPicture && !slices.ContainsFunc(in.Dims[2:], func(other onnx.Dim) bool { return other.Param == d.Param }):
+		return s.Batch // rows of several kinds for each text, as M-RoPE's positions
 	}
 	return s.named(name, axis, rank, of)
 }
@@ -137,7 +142,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 		room -= len(inputs[in.Name].Ints)
 		switch v := inputs[in.Name]; {
 		case v.Ranked && v.Len() <= room+len(v.Ints) && IsCoordinates(f, in):
-			inputs[in.Name] = coordinates(v, s.past, hasColumns(in))
+			inputs[in.Name] = coordinates(v, s.past, hasColumns(in) || len(in.Dims) == 2 && namesBatch(in.Dims[1]))
 		case v.Known() && isLastKey(f, in):
 			for i := range v.Ints {
 				v.Ints[i] = int64(s.Length + s.past - 1)
@@ -363,6 +368,8 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return 0
 	case IsPositions(in.Name) && len(shape) == 3 && in.Dims[0].Value != 3 && last != s.Length: // the places of each mention of an entity, say
 		return int64(i%max(last, 1) + i/max(last, 1)%max(shape[1], 1) + s.past)
+	case IsPositions(in.Name) && len(shape) == 2 && namesBatch(in.Dims[1]):
+		return int64(i/last + s.past)
 	case IsPositions(in.Name) && last > 1, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
 		return int64(i%max(last, 1) + s.past)
 	case IsPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:

@@ -21,6 +21,8 @@ func (r *Site) BakeAs(positions int, dtype string) error {
 	switch {
 	case r.scheme.Grid != nil, r.scheme.OwnFrequencies:
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns, which no table by position holds"}
+	case r.factor() > 0:
+		return refuseFactor()
 	case r.Untold() != "":
 		return &position.Refusal{Why: r.Untold(), Instead: "leave them as they are"}
 	case r.scheme.Scaling.LongFrequencies != nil:
@@ -29,10 +31,19 @@ func (r *Site) BakeAs(positions int, dtype string) error {
 	return waves.Bake(r.m, r.trig, positions, dtype)
 }
 
+// refuseFactor is the answer where a factor stands behind the products with cosines and sines: it is told as a part of those that the graph
+// computes, and of tables as none.
+func refuseFactor() error {
+	return &position.Refusal{Why: "queries and keys are multiplied with one more number behind their cosines and sines", Instead: "export the model with the factor in its cosines and sines"}
+}
+
 // Unbake makes the graph compute cosines and sines that it has in caches.
 func (r *Site) Unbake() (schemes.Scheme, error) {
 	if r.scheme.Grid != nil || r.scheme.Scaling.IsCustom() || r.scheme.Scaling.LongFrequencies != nil {
 		return nil, &position.Refusal{Why: fmt.Sprintf("no one formula gives the cache of cosines and sines in %q", r.m.TensorName(r.caches[0].Cos.Tensor)), Instead: "leave the cache in place"}
+	}
+	if r.factor() > 0 {
+		return nil, refuseFactor()
 	}
 	var uses []trace.Source
 	for _, u := range r.uses {

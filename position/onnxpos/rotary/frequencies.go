@@ -40,6 +40,11 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	r.amplitude = 1
 	if axis := trace.PositionAxis(use.cosValue); axis >= 0 && !r.decays(use) {
 		r.amplitude = amplitudeOf(use.cosValue, use.sinValue)
+		if f := r.factor(); f > 0 {
+			if r.amplitude *= f; math.Abs(r.amplitude-1) < amplitudeTolerance { // one undoes the other
+				r.amplitude = 1
+			}
+		}
 	}
 	if use.cosValue.Type == onnx.Float16 || use.cosValue.Type == onnx.BFloat16 {
 		if math.Abs(r.amplitude-1) < rows.CosTolerance {
@@ -92,6 +97,16 @@ func amplitudeOf(cos, sin *eval.Value) float64 {
 		}
 	}
 	return amplitude
+}
+
+// factor is the number that stands behind the products of all queries and keys, as an attention factor may; 0 where there
+// is none but 1, or several.
+func (r *Site) factor() float64 {
+	f := r.uses[0].factor
+	if f == 1 || slices.ContainsFunc(r.uses, func(u *rotation) bool { return u.factor != f }) {
+		return 0
+	}
+	return f
 }
 
 // farthest is how many positions frequencies are compared at that hang on the length: they begin to at thousands.

@@ -155,7 +155,7 @@ func (o *operators) readPlain(u *rotation, t *turned) error {
 			return o.refuse(n, "is no sum of two products")
 		}
 		term, ok := trace.TermOf(s, n.Input(i))
-		if !ok {
+		if !ok || term.Factor != 1 {
 			return o.refuse(n, "is no sum of two products")
 		}
 		state[term.Name] = term.State

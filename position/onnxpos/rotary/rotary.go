@@ -234,6 +234,9 @@ func (r *Site) describe() {
 	if sections := ownSections(use); sections != nil {
 		r.scheme.Sections, r.scheme.InterleavedSections = sections, use.node.Int("mrope_layout", 0) == 1
 	}
+	if f := r.factor(); f > 0 && len(r.caches) > 0 {
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("behind the tables, what is turned is multiplied with %.6g, which is no part of them and stays", f)})
+	}
 	e.Scheme = r.scheme
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", use.node.Title(), len(r.uses))})
 	r.Detected = e
@@ -746,9 +749,13 @@ func (r *Site) ActsIn() (from []trace.Place, in site.Reach) {
 // place with which nothing is turned.
 func (r *Site) Neutral() map[string]float64 {
 	out := map[string]float64{}
+	one := 1.0
+	if f := r.factor(); f > 0 && len(r.caches) == 0 { // the amplitude has it
+		one = 1 / f
+	}
 	for _, u := range r.uses {
 		if u.scope == r.m.Eval.Main {
-			out[u.cos], out[u.sin] = 1, 0
+			out[u.cos], out[u.sin] = one, 0
 		}
 	}
 	return out

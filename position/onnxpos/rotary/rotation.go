@@ -24,10 +24,11 @@ type rotation struct {
 	layout    string
 	headDim   int
 	fused     bool
-	packed    bool   // columns of cos are pairs' angles, not duplicated
-	position  string // the fused operator's position input
-	ahead     bool   // of positions are the columns, in the graph: here they stand behind them
-	projected bool   // what is turned is the state before it is projected to queries and keys
+	packed    bool    // columns of cos are pairs' angles, not duplicated
+	position  string  // the fused operator's position input
+	ahead     bool    // of positions are the columns, in the graph: here they stand behind them
+	projected bool    // what is turned is the state before it is projected to queries and keys
+	factor    float64 // one number that both products are multiplied with, behind them; 0 of a fused operator
 }
 
 // Turn looks at an Add or Sub whose two terms are state times numbers that
@@ -43,14 +44,14 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 		return
 	}
 	second, ok := waveTerm(s, of[1])
-	if !ok {
+	if !ok || first.Factor != second.Factor {
 		return
 	}
 	if switches(first.Known) && switches(second.Known) { // the one chooses where the other does not: keys that are written into a cache
 		return
 	}
 	if cos, sin := columnsOfTurns(first.Known, second.Known); cos != nil && n.Op != "Sub" {
-		r := &rotation{scope: s, node: n, cos: first.Name, sin: first.Name, cosValue: cos, sinValue: sin, layout: schemes.LayoutInterleaved, packed: true}
+		r := &rotation{scope: s, node: n, cos: first.Name, sin: first.Name, cosValue: cos, sinValue: sin, layout: schemes.LayoutInterleaved, packed: true, factor: first.Factor}
 		if layout, known := takenApart(s, first.State, second.State); known {
 			r.layout = layout
 		}
@@ -84,7 +85,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	default:
 		return
 	}
-	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, ahead: ahead}
+	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, ahead: ahead, factor: first.Factor}
 	r.layout, r.packed = layoutOf(s, r, first.State, second.State)
 	r.headDim, r.projected = headDim(s, n.Output(0), r.cosValue)
 	m.placeByPlace(r)
@@ -139,6 +140,7 @@ func waveTerm(s *eval.Scope, name string) (trace.Term, bool) {
 	term, ok := trace.TermOf(s, name)
 	if ok {
 		if inner, deeper := trace.TermOf(s, term.State); deeper && waveKindBy(inner.Known) != noWave {
+			inner.Factor *= term.Factor
 			return inner, true
 		}
 	}

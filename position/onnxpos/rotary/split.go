@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
-	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
 )
@@ -58,11 +57,11 @@ func (s *splitter) detach(u *rotation) error {
 	if !u.fused {
 		readers = nil
 		for i := range u.node.Inputs {
-			n := termNode(u.scope, u.node.Input(i))
-			if n == nil {
+			term, ok := waveTerm(u.scope, u.node.Input(i))
+			if !ok {
 				return &position.Refusal{Why: fmt.Sprintf("the product behind %s is not found", u.node.Title()), Instead: "leave --layers out"}
 			}
-			readers = append(readers, n)
+			readers = append(readers, term.Node)
 		}
 	}
 	for _, n := range readers {
@@ -78,23 +77,6 @@ func (s *splitter) detach(u *rotation) error {
 				s.r.m.RenameInput(n, i, copied, whySplit)
 			}
 		}
-	}
-	return nil
-}
-
-// termNode is the product that a term of a rotation is made by (trace.TermOf).
-func termNode(scope *eval.Scope, name string) *onnx.Node {
-	for range 5 {
-		n, at := scope.Find(name)
-		switch {
-		case n == nil || at != scope:
-			return nil
-		case n.Op == "Mul":
-			return n
-		case !eval.Is(n, eval.Layout) && n.Op != "Neg":
-			return nil
-		}
-		name = n.Input(0)
 	}
 	return nil
 }

@@ -10,14 +10,17 @@ import (
 
 // Term is one term of a rotation: state times known numbers.
 type Term struct {
-	Name  string      // of the known numbers
-	Known *eval.Value // what they are
-	State string      // the value that they are multiplied with
+	Node   *onnx.Node  // the product
+	Name   string      // of the known numbers
+	Known  *eval.Value // what they are
+	State  string      // the value that they are multiplied with
+	Factor float64     // one number that the product is multiplied with, behind it
 }
 
-// TermOf reads a value as such a product, seen through casts, signs and quantised
-// activations; false where it is none.
+// TermOf reads a value as such a product, seen through casts, signs, one number for all of it and
+// quantised activations; false where it is none.
 func TermOf(s *eval.Scope, name string) (Term, bool) {
+	factor := 1.0
 	for range 5 { // a cast, a sign or a quantised activation may stand between
 		n, at := s.Find(name)
 		if n == nil || at != s {
@@ -28,7 +31,16 @@ func TermOf(s *eval.Scope, name string) (Term, bool) {
 			name = n.Input(0)
 			continue
 		case n.Op == "Mul", eval.Is(n, eval.Quantized&^eval.Addition):
-			return mulFactor(s, n)
+			if term, ok := mulFactor(s, n); ok {
+				term.Factor = factor
+				return term, true
+			}
+			i := slices.IndexFunc(n.Inputs, func(in string) bool { return s.Value(in).Len() == 1 && s.Value(in).Known() })
+			if i < 0 || n.Op != "Mul" {
+				return Term{}, false
+			}
+			factor, name = factor*s.Value(n.Input(i)).Number(0), n.Input(1-i)
+			continue
 		}
 		return Term{}, false
 	}
@@ -40,7 +52,7 @@ func mulFactor(s *eval.Scope, n *onnx.Node) (Term, bool) {
 	for i := range 2 {
 		known, state := s.Value(of[i]), s.Value(of[1-i])
 		if known.Known() && known.Floats != nil && !state.Known() && len(known.Shape) >= 2 && known.Len() > 1 {
-			return Term{of[i], known, of[1-i]}, true
+			return Term{Node: n, Name: of[i], Known: known, State: of[1-i]}, true
 		}
 	}
 	return Term{}, false
