@@ -85,8 +85,8 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	sources := trace.Sources(x.Scope, x.Known)
 	waves := slices.ContainsFunc(sources, func(src trace.Source) bool { return src.Trig != nil })
 	for _, o := range slices.Concat(of.ByRow, of.ByElement) {
-		if !waves { // else rows are angles
-			take(o, s.ShareByRow(o))
+		if part := s.ShareByRow(o); part != nil && !waves && !(len(of.Of) > 0 && selects(part.Table)) { // else rows are angles, or say which row of another constant is taken
+			take(o, part)
 		}
 		if part := s.ShareBetween(o); part != nil && !waves {
 			a := first
@@ -118,6 +118,30 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		return []*addition{&a}
 	}
 	return nil
+}
+
+// selects reports whether each row of a table has a single one and zeros else, with which a product takes a row of what it is multiplied with.
+func selects(t rows.Table) bool {
+	m, err := t.Matrix()
+	if err != nil {
+		return false
+	}
+	for p := range m.Rows() {
+		ones := 0
+		for c := range m.Cols() {
+			switch m.At(p, c) {
+			case 0:
+			case 1:
+				ones++
+			default:
+				return false
+			}
+		}
+		if ones != 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // withoutScales leaves out constants of one number for each row by which others of all columns are scaled that meet in the same place:

@@ -12,8 +12,8 @@ import (
 // inputs are the model's inputs by what they carry; nil where there is none of a
 // kind.
 type inputs struct {
-	tokens   *onnx.ValueInfo // the first integer matrix that is no mask; a list of one sequence, where nothing else carries it
-	features *onnx.ValueInfo // the first of (batch, frames, channels) or the like
+	tokens   *onnx.ValueInfo // the first integer matrix that is no mask, of those of free length if one is; a list of one sequence, where nothing else carries it
+	features *onnx.ValueInfo // the first of (batch, frames, channels) or the like, as well
 	wave     *onnx.ValueInfo // the first matrix of samples
 	image    *onnx.ValueInfo // the first picture or video
 }
@@ -25,8 +25,11 @@ func (p *Probe) kinds() *inputs {
 	}
 	k := &inputs{}
 	p.given = k
+	isFree := func(in *onnx.ValueInfo) bool {
+		return slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 })
+	}
 	first := func(place **onnx.ValueInfo, in *onnx.ValueInfo) {
-		if *place == nil {
+		if *place == nil || (*place).Type.IsFloat() == in.Type.IsFloat() && len((*place).Dims) == len(in.Dims) && isFree(in) && !isFree(*place) {
 			*place = in
 		}
 	}

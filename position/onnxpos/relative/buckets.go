@@ -180,21 +180,27 @@ type bucketsBy struct {
 // formulas.
 const fitSteps = 1 << 13
 
-// bounded notes that the buckets are a matrix in the file, of which the graph
+// bounded notes that the buckets are a matrix in the file, or a list for each distance, of which the graph
 // takes what a length needs.
 func (b *Buckets) bounded(index *eval.Value) {
 	if b.m.FixedLength() > 0 {
 		return
 	}
 	for _, t := range index.Origins {
-		if t.Type.IsFloat() || len(t.Dims) < 2 {
+		k := len(t.Dims)
+		if t.Type.IsFloat() || k == 0 {
 			continue
 		}
-		rows := int(t.Dims[len(t.Dims)-1])
+		rows := int(t.Dims[k-1])
 		if first, err := t.Ints(0, t.Dims[len(t.Dims)-1]); err != nil || len(slices.Compact(first)) < 2 {
 			continue // a limit that is written out for every pair
 		}
-		if rows > 1 && int(t.Dims[len(t.Dims)-2]) == rows && b.m.FailsAt(rows+1) != nil && b.m.FailsAt(rows) == nil && b.m.FailsAt(2*rows) != nil {
+		if square := k > 1 && int(t.Dims[k-2]) == rows; k == 1 {
+			rows = (rows + 1) / 2
+		} else if !square {
+			continue
+		}
+		if rows > 1 && b.m.FailsAt(rows+1) != nil && b.m.FailsAt(rows) == nil && b.m.FailsAt(2*rows) != nil {
 			b.Detected.Form, b.Detected.Capacity, b.Detected.Beyond = report.FormTable, rows, report.BeyondError
 			b.Detected.Where = append(b.Detected.Where, b.m.Where(t))
 			return

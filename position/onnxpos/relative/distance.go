@@ -51,7 +51,8 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 		if n := m.graph.FixedLength(); n > 0 && p.Gather != nil && p.Scope == m.graph.Eval.Main {
 			e.Capacity, e.Beyond = index.Shape[len(index.Shape)-1], report.BeyondError // what is folded ends there
 		}
-	} else if e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError; probe == nil && m.graph.FixedLength() == 0 || probe != nil && probe.Large() {
+	} else if e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError; (probe == nil && m.graph.FixedLength() == 0 || probe != nil && probe.Large()) &&
+		(!within(p.at(e.Capacity), rows) || within(p.at(e.Capacity+1), rows)) {
 		e.Capacity, e.Beyond = 0, report.BeyondUnknown // of so many pairs the rows are not known
 	} else if within(p.at(rows), rows) && !within(p.at(rows+1), rows) {
 		e.Capacity = rows // to one side: those to the other share a row
