@@ -363,7 +363,29 @@ func scatter(c *call) []*Value {
 	for _, a := range out.Axes {
 		c.orders(a, "writes to places of its own")
 	}
+	if how := c.n.Attribute("reduction"); how != nil && string(how.S) != "none" && c.isData(0) && !c.isData(2) && c.given(2) && c.known(2).Len() > 1 {
+		kind := Multiplied
+		if string(how.S) == "add" {
+			kind = Added
+		}
+		if c.ontoEach() {
+			c.meet(kind, 2, out.Axes, len(out.Axes)-1, false)
+		} else {
+			c.doubt("puts numbers of its own to places of the data")
+		}
+	}
 	return []*Value{out}
+}
+
+// ontoEach reports whether a Scatter takes the places of its first input one after another, each once.
+func (c *call) ontoEach() bool {
+	axis, first, counts := c.known(1).Counts()
+	shape, updates := c.shape(0), c.known(2).Shape
+	if c.n.Op == "ScatterND" {
+		last := len(c.known(1).Shape) - 1
+		return counts && axis == 0 && first == 0 && last == 1 && c.known(1).Shape[last] == 1 && slices.Equal(shape, updates)
+	}
+	return counts && first == 0 && axis == onnx.Dimension(c.n.Int("axis", 0), len(shape)) && slices.Equal(shape, updates)
 }
 
 // reorder brings channels from the second axis to the end, or from there.

@@ -165,7 +165,7 @@ func (t *tableSite) trained() bool {
 
 // adds reports whether a node adds what meets there, or puts it beside.
 func adds(n *onnx.Node) bool {
-	return eval.Is(n, eval.Addition) && n.Op != "Sub" || n.Op == "Concat"
+	return eval.Is(n, eval.Addition) && n.Op != "Sub" || n.Op == "Concat" || eval.Is(n, eval.Scattering)
 }
 
 // addsBehind reports whether a node adds numbers to a product that it makes itself.
