@@ -60,7 +60,7 @@ func (w *windows) Turned(s *eval.Scope, name string, depth int) {
 		case trace.MakesScores(s, n) && eval.Is(n, eval.Product):
 			w.scores(s, n.Output(0))
 			continue
-		case n.Op == "Gemm" || eval.Weighs(n) || eval.Is(n, eval.Normalization):
+		case eval.Is(n, eval.Sizes|eval.Product) || eval.Weighs(n) || eval.Is(n, eval.Normalization): // sizes lead to values, and from there to other layers
 			continue
 		}
 		for _, out := range n.Outputs {

@@ -74,7 +74,7 @@ func towardsSoftmax(s *eval.Scope) []uint8 {
 			for i := 0; i < len(levels[distance]); i++ { // grows by nodes that do not count
 				v := levels[distance][i]
 				n := w.Producer(v)
-				if n == nil || out[v] != distance || !betweenScores(n) || n.Passes() || w.Place(v) != 0 {
+				if n == nil || out[v] != distance || !betweenScores(n) && !joinsSinks(s, n) || n.Passes() || w.Place(v) != 0 {
 					continue
 				}
 				s.Spend(len(n.Inputs))
@@ -117,6 +117,11 @@ const maxToProduct = 24
 // betweenScores reports whether a node may stand between scores and their Softmax.
 func betweenScores(n *onnx.Node) bool {
 	return eval.Is(n, eval.Layout|eval.Addition|eval.Largest|eval.Scaling|eval.Choice) || n.Op == "Clip" || n.Op == "Tanh"
+}
+
+// joinsSinks reports whether a node puts trained numbers beside scores, as attention sinks stand.
+func joinsSinks(s *eval.Scope, n *onnx.Node) bool {
+	return n.Op == "Concat" && len(n.Inputs) == 2 && s.Input(n, 0).Known() != s.Input(n, 1).Known()
 }
 
 // MaxTowards is the most operators between scores and their Softmax.
