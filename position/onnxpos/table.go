@@ -465,12 +465,13 @@ func (t *tableSite) describeRuntime() {
 // noBase is what is told of sines and cosines that no formula explains.
 const noBase = "sines and cosines of positions are added, and no base explains their frequencies"
 
-// coarser is the precision of numbers that were computed in one, and stored in the type of a value.
-func coarser(v *eval.Value, p fit.Precision) fit.Precision {
+// coarser is the precision of numbers that were computed in one, and stored in the type of a value, or in one of fewer bits ahead of that.
+func coarser(v *eval.Value, m rows.Matrix, p fit.Precision) fit.Precision {
 	if v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
 		return rows.Precision(v.Type)
 	}
-	return p
+	all := fit.Precisions(p, m)
+	return all[len(all)-1]
 }
 
 // computed explains rows that the graph computes: of a longer input, of a grid of patches, or of one that
@@ -478,7 +479,7 @@ func coarser(v *eval.Value, p fit.Precision) fit.Precision {
 func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 	use := t.uses[0]
 	stored, length := rotary.TrigPrecision([]trace.Source{use.source}), runtimeFitLength
-	if v := use.sheet.Value; coarser(v, fit.Float32) != stored {
+	if v := use.sheet.Value; coarser(v, use.sheet.Matrix(), fit.Float32) != stored {
 		length = roundedFitLength
 	}
 	for i, name := range []string{use.name, trace.BeforeWeights(use.scope, use.name)} {
@@ -493,7 +494,7 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 			return nil
 		})
 		for _, from := range []string{"", "counted from the end, "} {
-			if r, ok := fit.AdditiveTable(sheet.Cleared(whole, use.constant), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
+			if r, ok := fit.AdditiveTable(sheet.Cleared(whole, use.constant), coarser(v, whole, stored)); ok && r.Sinusoid.Base > 0 {
 				return r, from + []string{rowsAre, "weights are multiplied with computed rows that are "}[i]
 			}
 			if slices.Reverse(whole); len(whole) == 0 || !begins(whole[0]) {
@@ -501,7 +502,8 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 			}
 		}
 	}
-	m, p := sheet.Cleared(t.with(use.sheet.Matrix(), func(a *addition) rows.Matrix { return a.sheet.Matrix() }), use.constant), coarser(use.sheet.Value, stored)
+	m := sheet.Cleared(t.with(use.sheet.Matrix(), func(a *addition) rows.Matrix { return a.sheet.Matrix() }), use.constant)
+	p := coarser(use.sheet.Value, m, stored)
 	if grid, prefix, ok := use.gridOf(); ok {
 		if r, ok := fit.GridTable(m[:min(prefix+onnx.Size(grid), len(m))], p, grid); ok {
 			return r, rowsAre

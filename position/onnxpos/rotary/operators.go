@@ -44,6 +44,9 @@ func (r *Site) ToOperators(set string) (int, error) {
 	} else if v < opsetInputs {
 		return 0, &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and operators are put together from opset %d on", v, opsetInputs), Instead: "export the model with a newer opset"}
 	}
+	if len(r.caches) > 1 && r.inWindows() {
+		return 0, &position.Refusal{Why: "queries and keys of each window are turned by rows of tables of their own, which operators would have as encodings of their own"}
+	}
 	if r.scheme.Grid != nil || r.scheme.Sections != nil {
 		return 0, &position.Refusal{Why: "the rotation counts along several axes, which no operator does"}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
+	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -256,7 +257,8 @@ func (r *Site) find() {
 				src.Scope.Enlarge(src.Trig.Input(0)) // of a long fixed length
 			}
 		}
-		r.addCaches(u, r.tablesOf(cos, u), r.tablesOf(sin, u))
+		c, s := r.tablesOf(cos, u), r.tablesOf(sin, u)
+		r.addCaches(u, r.taken(u, u.cos, c, s), r.taken(u, u.sin, s, c))
 	}
 	if len(r.trig) > 0 {
 		r.caches = nil
@@ -344,6 +346,23 @@ func (r *Site) addCaches(u *rotation, cos, sin []rows.Table) {
 		r.pairs[key] = true
 		r.caches = append(r.caches, &rows.Cache{Cos: c, Sin: s, Before: r.before(u, c)})
 	}
+}
+
+// taken leaves out tables that others of the same rotation are taken from as well, where they give no number of a value: cosines and
+// sines that the graph puts into one before it takes them apart.
+func (r *Site) taken(u *rotation, name string, tables, others []rows.Table) []rows.Table {
+	if len(tables) < 2 || r.found.origins == nil {
+		return tables
+	}
+	of := r.found.origins.Of(u.scope, name)
+	kept := slices.DeleteFunc(slices.Clone(tables), func(t rows.Table) bool {
+		both := slices.ContainsFunc(others, func(o rows.Table) bool { return o.Tensor == t.Tensor })
+		return both && of != nil && !slices.ContainsFunc(of.Of, func(o *origin.Origin) bool { return o.Tensor == t.Tensor })
+	})
+	if len(kept) == 0 {
+		return tables
+	}
+	return kept
 }
 
 // stacked reports whether the sines of a use are rows of the same table as its cosines, half of the table further on.

@@ -111,7 +111,7 @@ func switches(v *eval.Value) bool {
 
 // columnsOfTurns are the cosines and sines of turns that are written as matrices, of which one value
 // has the first columns (cos, sin) and another one the second (−sin, cos), in its last axis (FLUX's
-// freqs_cis); nil where values are no such columns.
+// freqs_cis), times one amplitude; nil where values are no such columns.
 func columnsOfTurns(first, second *eval.Value) (cos, sin *eval.Value) {
 	k := len(first.Shape) - 1
 	if k < 2 || first.Shape[k] != 2 || !first.Known() || !second.Known() || first.Floats == nil || second.Floats == nil || !slices.Equal(first.Shape, second.Shape) {
@@ -120,13 +120,15 @@ func columnsOfTurns(first, second *eval.Value) (cos, sin *eval.Value) {
 	cos, sin = eval.Shaped(first.Type, first.Shape[:k]...), eval.Shaped(first.Type, first.Shape[:k]...)
 	cos.Floats, sin.Floats = make([]float64, first.Len()/2), make([]float64, first.Len()/2)
 	turns := false
+	amplitude := math.Hypot(first.Floats[0], first.Floats[1])
+	off := rows.CosTolerance * amplitude
 	for i := range cos.Floats {
 		c, s := first.Floats[2*i], first.Floats[2*i+1]
-		if math.Abs(math.Hypot(c, s)-1) > rows.CosTolerance || math.Abs(second.Floats[2*i]+s) > rows.CosTolerance || math.Abs(second.Floats[2*i+1]-c) > rows.CosTolerance {
+		if !(math.Abs(math.Hypot(c, s)-amplitude) <= off) || math.Abs(second.Floats[2*i]+s) > off || math.Abs(second.Floats[2*i+1]-c) > off {
 			return nil, nil
 		}
 		cos.Floats[i], sin.Floats[i] = c, s
-		turns = turns || math.Abs(s) > rows.CosTolerance
+		turns = turns || math.Abs(s) > off
 	}
 	if !turns {
 		return nil, nil

@@ -209,8 +209,11 @@ func (r *Site) storeCaches(scheme schemes.Rotary, want position.Want, same bool)
 			continue
 		}
 		rows := max(positions, c.Positions())
-		if want.Cut {
+		switch {
+		case want.Cut:
 			rows = min(positions, c.Positions())
+		case r.Detected.Capacity > c.Positions() && r.inWindows():
+			rows = c.Positions() // it is taken again for each window
 		}
 		if err := c.Store(r.m.Editor, scheme, rows, same); err != nil {
 			return err

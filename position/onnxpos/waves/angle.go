@@ -3,6 +3,7 @@
 package waves
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -52,6 +53,9 @@ func angleOf(t trace.Source) (angle, error) {
 		return a, refuse(t.Trig, "is no product of positions and one constant list of frequencies")
 	}
 	a.positions = p.Input(1 - list)
+	if in := fractions(a); in != "" {
+		return a, &position.Refusal{Why: fmt.Sprintf("positions come in as fractions, in %q, and a table has rows for whole ones alone", in), Instead: "leave the computation in place"}
+	}
 	pos := t.Scope.Value(a.positions)
 	if p.Op == "MatMul" { // of a column with a row
 		at = 2 - list
@@ -60,6 +64,25 @@ func angleOf(t trace.Source) (angle, error) {
 		return a, refuse(t.Trig, "has no place of its own for each position")
 	}
 	return a, a.fit(t.Trig, v, pos, f)
+}
+
+// fractions is the input of the graph that positions come from, where its type has fractions; "" of others.
+func fractions(a angle) string {
+	name := a.positions
+	for range trace.MaxSteps {
+		n, at := a.scope.Find(name)
+		switch {
+		case at == nil || n == nil:
+			if v := a.scope.Value(name); v.Type.IsFloat() {
+				return name
+			}
+			return ""
+		case at != a.scope || !eval.Is(n, eval.Layout) && n.Op != "Cast" || a.scope.Value(name).Type.IsInteger():
+			return ""
+		}
+		name = n.Input(0)
+	}
+	return ""
 }
 
 // fit finds the frequency of each column, and checks that all numbers are those of
