@@ -539,7 +539,8 @@ class Repeated(nn.Module):
 
 class Turned(nn.Module):
     """Rotations with the parts of each pair cut out along an axis of one place ("parts", as complex numbers are lowered), by positions that are counted from
-    the end, or by a cache whose first row is for padding (fairseq2)."""
+    the end, or by a cache whose first row is for padding (fairseq2); with an attention factor behind each product ("factor", x-transformers); with two
+    caches that are put into one and taken apart again ("apart", complex numbers of stored cosines and sines)."""
 
     def __init__(self, how):
         super().__init__()
@@ -553,6 +554,11 @@ class Turned(nn.Module):
         n = x.shape[2]
         if self.how == "padded":
             return x * self.cos[1 : n + 1] + torch.cat([-x[..., HD // 2 :], x[..., : HD // 2]], -1) * self.sin[1 : n + 1]
+        if self.how == "apart":
+            both = torch.stack([self.cos[1 : n + 1, : HD // 2], self.sin[1 : n + 1, : HD // 2]], -1)
+            cos, sin, pairs = both[..., 0], both[..., 1], x.reshape(*x.shape[:-1], HD // 2, 2)
+            a, b = pairs[..., 0], pairs[..., 1]
+            return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(3)
         places = torch.arange(n)
         angles = (n - 1 - places if self.how == "end" else places)[:, None].float() * self.inv
         if self.how == "parts":
@@ -560,7 +566,8 @@ class Turned(nn.Module):
             a, b = pairs[..., :1], pairs[..., 1:]
             return torch.cat([a * cos - b * sin, a * sin + b * cos], -1).flatten(3)
         angles = torch.cat([angles, angles], -1)
-        return x * angles.cos() + torch.cat([-x[..., HD // 2 :], x[..., : HD // 2]], -1) * angles.sin()
+        factor = 1.25 if self.how == "factor" else 1
+        return x * angles.cos() * factor + torch.cat([-x[..., HD // 2 :], x[..., : HD // 2]], -1) * angles.sin() * factor
 
 
 class Summed(nn.Module):
@@ -593,31 +600,45 @@ class Masked(nn.Module):
 
 
 class Added(nn.Module):
-    """Rows that are added: normalised ("normalised"), or sines of positions that are counted from the end ("end")."""
+    """Rows that are added: normalised ("normalised"), taken by a product with rows of an eye ("eye"), plainly ("scattered"); or sines of positions that are counted from the
+    end ("end"), or rounded to 16 bits ("half")."""
 
     def __init__(self, how):
         super().__init__()
         self.how, self.rows, self.norm = how, nn.Embedding(N, D), nn.LayerNorm(D)
         self.register_buffer("inv", 10000.0 ** (-torch.arange(0, D, 2) / D))
+        self.register_buffer("eye", torch.eye(N))
 
     def forward(self, x):
         n = x.shape[1]
         if self.how == "normalised":
             return x + self.norm(self.rows(torch.arange(n)))
-        angles = (n - 1 - torch.arange(n))[:, None].float() * self.inv
-        return x + torch.cat([angles.sin(), angles.cos()], -1)
+        if self.how == "scattered":
+            return x + self.rows(torch.arange(n))
+        if self.how == "eye":
+            return x + self.eye[:n] @ self.rows.weight
+        angles = (torch.arange(n) if self.how == "half" else n - 1 - torch.arange(n))[:, None].float() * self.inv
+        waves = torch.cat([angles.sin(), angles.cos()], -1)
+        return x + (waves.half().float() if self.how == "half" else waves)
 
 
 class Distances(nn.Module):
-    """Biases by distance: a window of the last eight ("window"), rows for distances back alone, which end the model ("back"), or a column for each distance
-    ("columns")."""
+    """Biases by distance: a window of the last eight ("window"), rows for distances back alone, which end the model ("back"), a column for each distance
+    ("columns"), picked from a copy of them for each query ("elements"), or rows of buckets that a list gives each distance ("listed")."""
 
     def __init__(self, how):
         super().__init__()
-        self.how, self.rows = how, nn.Parameter(torch.randn(*{"window": (8, H), "back": (N, H), "columns": (H, 2 * N - 1)}[how]))
+        self.how, self.rows = how, nn.Parameter(torch.randn(*{"window": (8, H), "back": (N, H), "columns": (H, 2 * N - 1), "elements": (H, 1, 2 * N - 1), "listed": (8, H)}[how]))
+        far = torch.arange(1 - N, N)
+        bucket = lambda d: torch.where(d < 2, d, (2 + (d.clamp(min=1) / 2).log() / math.log(16) * 2).long().clamp(max=3))
+        self.register_buffer("buckets", torch.where(far < 0, 4, 0) + bucket(far.abs()))
 
     def forward(self, x, q, n):
         apart = torch.arange(n)[:, None] - torch.arange(n)
+        if self.how == "elements":
+            return self.rows.expand(-1, n, -1).gather(2, (apart + N - 1).expand(H, -1, -1))
+        if self.how == "listed":
+            return self.rows[self.buckets[apart + N - 1]].permute(2, 0, 1)
         if self.how == "window":
             return self.rows[apart.clamp(0, 7)].permute(2, 0, 1)
         if self.how == "back":
@@ -704,6 +725,49 @@ class Kinds(nn.Module):
         return self.layer(self.embed(input_ids) + self.whole(position_ids[:, 0]) + self.block(position_ids[:, 1]))
 
 
+class Given(nn.Module):
+    """Rows of a table by positions that come in, with the sequence ahead of the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.places, self.layer = nn.Embedding(V, D), nn.Embedding(N, D), Attention()
+
+    def forward(self, input_ids, position_ids):
+        return self.layer((self.embed(input_ids) + self.places(position_ids)).transpose(0, 1))
+
+
+class Sectioned(nn.Module):
+    """Rotations by three rows of positions (M-RoPE, Wang et al. 2024), two of whose pairs turn by the first and one by each of the others."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.qkv, self.out = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D)
+        self.register_buffer("inv", 10000.0 ** (-torch.arange(0, HD, 2) / HD))
+
+    def forward(self, input_ids, position_ids):
+        x = self.embed(input_ids)
+        b, n, _ = x.shape
+        q, k, v = (t.view(b, n, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        angles = position_ids[..., None].float() * self.inv
+        angles = torch.cat([angles[0, ..., :2], angles[1, ..., 2:3], angles[2, ..., 3:]], -1).repeat(1, 1, 2)[:, None]
+        q, k = (t * angles.cos() + torch.cat([-t[..., HD // 2 :], t[..., : HD // 2]], -1) * angles.sin() for t in (q, k))
+        seen = (q @ k.transpose(-1, -2) / math.sqrt(HD)).softmax(-1) @ v
+        return x + self.out(seen.transpose(1, 2).reshape(b, n, D))
+
+
+class Remembering(nn.Module):
+    """Numbers of any length, which see a memory of one length that comes in ahead of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.places, self.layer, self.keys, self.out = nn.Linear(5, D), nn.Embedding(N, D), Attention(), nn.Linear(D, D), nn.Linear(D, D)
+
+    def forward(self, memory, values):
+        x = self.embed(values)
+        x = self.layer(x + self.places(torch.arange(x.shape[1])))
+        return x + self.out((x @ self.keys(memory).transpose(1, 2) / math.sqrt(D)).softmax(-1) @ memory)
+
+
 class Behind(nn.Module):
     """ALiBi by a cumulative sum of the causal mask, on scores with batch and heads behind queries and keys."""
 
@@ -766,6 +830,30 @@ def sequenced(path):
         del nodes[at]
         for n in reversed(loop):
             nodes.insert(at, n)
+    onnx.save(m, path)
+
+
+def scattered(path):
+    """Has rows added by a ScatterND to all places in the place of an Add, as torch.export lowers index_add."""
+    m, h = onnx.load(path), onnx.helper
+    i, add = next((i, n) for i, n in enumerate(m.graph.node) if n.op_type == "Add" and "add" in n.name.split("/"))
+    x, rows = add.input
+    nodes = [h.make_node("Shape", [x], ["shape of x"]), h.make_node("Expand", [rows, "shape of x"], ["rows"]), h.make_node("Transpose", [x], ["x ahead"], perm=[1, 0, 2]), h.make_node("Transpose", ["rows"], ["rows ahead"], perm=[1, 0, 2]),
+             h.make_node("Shape", [x], ["length of x"], start=1, end=2), h.make_node("Squeeze", ["length of x"], ["places of x"]), h.make_node("Constant", [], ["none"], value_int=0), h.make_node("Constant", [], ["single"], value_int=1),
+             h.make_node("Constant", [], ["last"], value_ints=[-1]), h.make_node("Range", ["none", "places of x", "single"], ["each"]), h.make_node("Unsqueeze", ["each", "last"], ["each place"]),
+             h.make_node("ScatterND", ["x ahead", "each place", "rows ahead"], ["summed"], reduction="add"), h.make_node("Transpose", ["summed"], [add.output[0]], perm=[1, 0, 2])]
+    m.graph.node.remove(add)
+    for n in reversed(nodes):
+        m.graph.node.insert(i, n)
+    onnx.save(m, path)
+
+
+def unnamed(path):
+    """Gives each axis that is free a name of its own, as shape inference does."""
+    m = onnx.load(path)
+    free = [d for v in [*m.graph.input, *m.graph.output] for d in v.type.tensor_type.shape.dim if d.dim_param]
+    for i, d in enumerate(free):
+        d.dim_param = f"unk__{i}"
     onnx.save(m, path)
 
 
@@ -915,7 +1003,30 @@ def misread(folder):
     for how in ("window", "back", "columns"):
         script(folder, "bias-" + how, Text(bias=Distances(how)))
     script(folder, "alibi-heads", Heads())
+    script(folder, "rope-factor", Text(rotate=Turned("factor")))
+    script(folder, "rope-apart", Text(rotate=Turned("apart")))
+    for how in ("eye", "half"):
+        script(folder, "added-" + how, Text(add=Added(how)))
+    script(folder, "added-scattered", Text(add=Added("scattered")))
+    scattered(os.path.join(folder, "added-scattered.onnx"))
+    for how in ("elements", "listed"):
+        script(folder, "bias-" + how, Text(bias=Distances(how)))
+    given = (torch.randint(0, V, (7, 2)), torch.arange(7)[:, None].repeat(1, 2))
+    script(folder, "table-given", Given(), given, ("input_ids", "position_ids"), {name: {0: "seq", 1: "batch"} for name in ("input_ids", "position_ids")})
+    script(folder, "rope-sections", Sectioned(), (*IDS, torch.arange(7).repeat(3, 1, 1)), ("input_ids", "position_ids"), {**FREE, "position_ids": {1: "batch", 2: "seq"}})
+    unnamed(os.path.join(folder, "rope-sections.onnx"))
+    script(folder, "table-remembering", Remembering(), (torch.randn(2, 9, D), torch.randn(2, 7, 5)), ("memory", "values"), {"memory": {0: "batch"}, "values": {0: "batch", 1: "seq"}})
     return [
+        entry("rope-factor", [rope("runtime", 10000.0, scaling=dict(type="none", attention_factor=1.25))], None, "continues"),
+        entry("rope-apart", [rope("cache", 10000.0, layout="interleaved", capacity=N, rows=N + 1)], N, "error"),
+        entry("added-eye", [learned("table", N, N)], N, "error"),
+        entry("added-half", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=D, base=10000.0, layout="sin-cos"))], None, "continues"),
+        entry("added-scattered", [learned("table", N, N)], N, "error"),
+        entry("bias-elements", [dict(scheme="relative-table", form="table", capacity=N, parameters=dict(rows=2 * N - 1, heads=H))], N, "error"),
+        entry("bias-listed", [dict(scheme="t5-bias", form="table", capacity=N, parameters=dict(buckets=8, max_distance=32, bidirectional=True, heads=H))], N, "error"),
+        entry("table-given", [learned("table", N, N)], N, "error"),
+        entry("rope-sections", [rope("runtime", 10000.0, sections=[2, 1, 1])], None, "continues"),
+        entry("table-remembering", [learned("table", N, N)], N, "error"),
         entry("rope-plane", [rope("baked", 100.0, layout="interleaved", capacity=16, grid=[4, 4])], 16, "error"),
         entry("rope-matrices", [rope("cache", 10000.0, layout="interleaved", capacity=N, rows=N)], N, "error"),
         entry("rope-chosen", [rope("runtime", 10000.0, scaling=dict(type="longrope", short_factor=[1.0, 1.0, 1.0, 1.0], long_factor=[1.0, 1.5, 3.0, 8.0], original_length=64))], None, "continues"),

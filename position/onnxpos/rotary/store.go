@@ -127,8 +127,7 @@ func (r *Site) refoldAngles(tables []rows.Table, scheme schemes.Rotary, position
 		}
 	}
 	r.newPositions = positions
-	r.setAmplitude(scheme.Amplitude())
-	return nil
+	return r.setAmplitude(scheme.Amplitude())
 }
 
 // columnsOf tells which frequency each column of angles has: the list once, twice, or
@@ -253,8 +252,7 @@ func (r *Site) storeFrequencies(scheme schemes.Rotary) error {
 			return err
 		}
 	}
-	r.setAmplitude(scheme.Amplitude())
-	return nil
+	return r.setAmplitude(scheme.Amplitude())
 }
 
 // frequencyTensors are the constants behind the argument of Cos and Sin that
@@ -299,10 +297,10 @@ func frequencyAt(t *onnx.Tensor, f []float64, i int) int {
 
 // setAmplitude multiplies what Cos and Sin give, by the constant that does so
 // already or by a new node.
-func (r *Site) setAmplitude(a float64) {
+func (r *Site) setAmplitude(a float64) error {
 	ratio := a / r.currentAmplitude()
 	if math.Abs(ratio-1) < 1e-9 {
-		return
+		return nil
 	}
 	for _, t := range r.trig {
 		if c := amplitudeConstant(t); c != nil {
@@ -313,8 +311,11 @@ func (r *Site) setAmplitude(a float64) {
 				}
 			}
 		}
-		r.multiply(t, ratio)
+		if err := r.multiply(t, ratio); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // amplitudeConstant is the scalar by which the output of Cos or Sin is
@@ -341,13 +342,14 @@ func amplitudeConstant(t trace.Source) *onnx.Tensor {
 }
 
 // multiply puts a Mul behind a Cos or Sin node.
-func (r *Site) multiply(t trace.Source, by float64) {
+func (r *Site) multiply(t trace.Source, by float64) error {
 	e := r.m.Editor
 	v := t.Scope.Value(t.Trig.Output(0))
 	b, err := onnx.EncodeFloats(v.Type, []float64{by}, nil)
 	consumers := t.Scope.Consumers(t.Trig.Output(0))
-	if err != nil || len(consumers) == 0 {
-		return
+	if err != nil || len(consumers) == 0 || t.Trig.Graph.Gives(t.Trig.Output(0)) {
+		return &position.Refusal{Why: fmt.Sprintf("what %s gives leaves its function or branch as it is, and nothing there can multiply it with an attention factor", t.Trig.Title()),
+			Instead: "choose a scaling without an attention factor: linear, ntk or dynamic"}
 	}
 	why := "attention factor"
 	c := e.AddInitializer(t.Trig.Graph.Outermost(), "modelpatch/attention_factor", v.Type, nil, b, why)
@@ -360,6 +362,7 @@ func (r *Site) multiply(t trace.Source, by float64) {
 			}
 		}
 	}
+	return nil
 }
 
 // Neutralize makes the rotation turn by nothing: frequencies of zero, or
@@ -404,6 +407,5 @@ func (r *Site) Neutralize() error {
 			return err
 		}
 	}
-	r.setAmplitude(1)
-	return nil
+	return r.setAmplitude(1)
 }

@@ -58,8 +58,7 @@ func (r *Site) storeSwitch(scheme schemes.Rotary) error {
 			}
 		}
 	}
-	r.setAmplitude(scheme.Amplitude())
-	return nil
+	return r.setAmplitude(scheme.Amplitude())
 }
 
 // product is a node that multiplies positions with frequencies.
@@ -126,8 +125,7 @@ func (r *Site) addSwitch(scheme schemes.Rotary) error {
 		}, why)
 		e.RenameInput(p.node, p.at, chosen, why)
 	}
-	r.setAmplitude(scheme.Amplitude())
-	return nil
+	return r.setAmplitude(scheme.Amplitude())
 }
 
 // products are the nodes that multiply positions with the list of frequencies, one for

@@ -1,0 +1,102 @@
+package onnxpos
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// TestFactorBehindProducts: a number that both products of a rotation are multiplied with is a part of its amplitude, and leaves it
+// with the rotation. Tables have no place for it.
+func TestFactorBehindProducts(t *testing.T) {
+	path := cases + "rope-factor.onnx"
+	linear := func(m position.Model) (position.Outcome, error) {
+		return position.Extend(m, position.ExtendOptions{Length: 80, OriginalLength: 40, Method: schemes.ScalingLinear})
+	}
+	before, after := changed(t, path, linear)
+	turnsBy(t, before.Sites()[0], plain(10000, 8), 1.25, 1e-5, 40)
+	turnsBy(t, after.Sites()[0], func(i int) float64 { return plain(10000, 8)(i) / 2 }, 1.25, 1e-5, 80)
+	neutral := opened(t, path).Sites()[0].(*rotary.Site).Neutral()
+	if !slices.Contains(slices.Collect(maps.Values(neutral)), 1/1.25) {
+		t.Errorf("%v: cosines with which nothing is turned are not 1 behind the factor", neutral)
+	}
+	refuses(t, path, "one more number behind", func(m position.Model) (position.Outcome, error) {
+		return position.Bake(m, position.BakeOptions{Length: 40})
+	})
+	refuses(t, path, "no sum of two products", func(m position.Model) (position.Outcome, error) { return position.ToOperators(m, "contrib") })
+}
+
+// refuses makes a change that is to be refused for a reason.
+func refuses(t *testing.T, path, why string, verb func(position.Model) (position.Outcome, error)) {
+	t.Helper()
+	if _, err := verb(opened(t, path)); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("%v, want it refused: %s", err, why)
+	}
+}
+
+// TestCachesPutTogether: cosines and sines that have a table each, and stand beside each other before they are taken apart, are computed, stored again and
+// made longer.
+func TestCachesPutTogether(t *testing.T) {
+	path := cases + "rope-apart.onnx"
+	_, longer := changed(t, path, func(m position.Model) (position.Outcome, error) {
+		return position.Extend(m, position.ExtendOptions{Length: 40})
+	})
+	turnsBy(t, longer.Sites()[0], plain(10000, 8), 1, 1e-5, 40)
+}
+
+// TestRowsThatAreAdded: rows that a Scatter adds, or a product with an eye takes, are as many as are wanted.
+func TestRowsThatAreAdded(t *testing.T) {
+	for _, name := range []string{"added-scattered", "added-eye"} {
+		_, after := changed(t, cases+name+".onnx", func(m position.Model) (position.Outcome, error) {
+			return position.Extend(m, position.ExtendOptions{Length: 40})
+		})
+		if l := position.Length(after, after.Describe()); l.Capacity == nil || *l.Capacity != 40 {
+			t.Errorf("%s: %+v, want 40 positions", name, l)
+		}
+	}
+}
+
+// TestSinkOfOneNumber: of two rotations the one slides whose scores have a trained number beside them.
+func TestSinkOfOneNumber(t *testing.T) {
+	m := built(t, func(n *onnx.NewModel) {
+		attending(n, []float64{10000, 1e6}, []string{"sliding", "causal"})
+		n.Initializers = append(n.Initializers, floats("sink", []int64{1, 1, 1}, func(int) float64 { return 0.5 }), integers("from", 0), integers("to", -1), integers("along", 2))
+		i := slices.IndexFunc(n.Nodes, func(x onnx.NewNode) bool { return x.Op == "Softmax" })
+		scores, weights := n.Nodes[i].Inputs[0], n.Nodes[i].Outputs[0]
+		n.Nodes[i].Inputs, n.Nodes[i].Outputs = []string{"less"}, []string{"with sink"}
+		n.Nodes = slices.Insert(n.Nodes, i+1, node("Slice", weights, "with sink", "from", "to", "along"))
+		n.Nodes = slices.Insert(n.Nodes, i, node("Shape", "sizes", scores), integerSlice("of rows", "sizes"), withInts(node("Concat", "as rows", "of rows", "single"), "axis", int64(0)), node("Expand", "sinks", "sink", "as rows"),
+			withInts(node("Concat", "joined", scores, "sinks"), "axis", int64(-1)), withInts(node("ReduceMax", "top", "joined"), "axes", []int64{-1}), node("Sub", "less", "joined", "top"))
+		n.Initializers = append(n.Initializers, integers("single", 1), integers("none", 0), integers("two places", 2))
+	})
+	o, err := position.Rescale(m, position.RescaleOptions{Base: 5e6})
+	if err != nil || len(o.Changes) == 0 || o.Changes[0].Encoding != "e1" {
+		t.Errorf("%+v, %v: want the base of the rotation that sees everything changed", o.Changes, err)
+	}
+}
+
+// integerSlice are the first two sizes of a shape.
+func integerSlice(out, shape string) onnx.NewNode {
+	return node("Slice", out, shape, "none", "two places", "none")
+}
+
+// TestPositionsWithFractions: positions that come in as numbers with fractions have no rows.
+func TestPositionsWithFractions(t *testing.T) {
+	path := saved(t, func(m *onnx.NewModel) {
+		waved(m, false, []onnx.NewTensor{floats("f", []int64{4}, func(k int) float64 { return math.Pow(10000, -float64(k)/4) }), integers("columns", 2)},
+			node("Unsqueeze", "column", "positions", "columns"), node("Mul", "angle", "column", "f"), node("Sin", "sin", "angle"), node("Cos", "cos", "angle"), withInts(node("Concat", "pe", "sin", "cos"), "axis", int64(-1)))
+		m.Inputs = append(m.Inputs, onnx.NewValue{Name: "positions", Type: onnx.Float, Dims: []int64{1, -1}})
+	})
+	_, err := position.Bake(openFile(t, path), position.BakeOptions{Length: 24})
+	if _, refused := errors.AsType[*position.Refusal](err); !refused || !strings.Contains(err.Error(), "fractions") {
+		t.Errorf("%v: a refusal is wanted", err)
+	}
+}
