@@ -6,6 +6,7 @@ package rotary
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -105,7 +106,8 @@ func mergeShifted(all []*Site) (out []*Site) {
 			if len(r.caches) > 0 || len(o.caches) > 0 {
 				baked := r.Detected.Form == report.FormBaked && o.Detected.Form == report.FormBaked && sameRotation(o, r)
 				alike := r.unexplained() && o.unexplained() && reflect.DeepEqual(o.scheme, r.scheme) && o.Detected.Rows == r.Detected.Rows
-				return len(r.caches) > 0 && len(o.caches) > 0 && (baked || alike)
+				rounded := maps.Equal(o.pairs, r.pairs) && sameRotation(o, r) // on the way from the same tables
+				return len(r.caches) > 0 && len(o.caches) > 0 && (baked || alike || rounded)
 			}
 			return sameRotation(o, r) || r.unexplained() && reflect.DeepEqual(o.scheme, r.scheme) ||
 				r.part && o.part && slices.Equal(r.scheme.Grid, o.scheme.Grid) && r.heads == o.heads && r.scheme.Dim+o.scheme.Dim <= r.heads

@@ -77,7 +77,7 @@ func fractions(a angle) string {
 				return name
 			}
 			return ""
-		case at != a.scope || !eval.Is(n, eval.Layout) && n.Op != "Cast" || a.scope.Value(name).Type.IsInteger():
+		case at != a.scope || !eval.Is(n, eval.Layout|eval.Selection|eval.Lookups) && n.Op != "Cast" || a.scope.Value(name).Type.IsInteger():
 			return ""
 		}
 		name = n.Input(0)
