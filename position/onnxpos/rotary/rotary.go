@@ -131,7 +131,7 @@ func (r *Site) unexplained() bool {
 	return r.scheme.Base == 0 && len(r.scheme.Scaling.Frequencies) == 0 && r.scheme.Scaling.LongFactor == nil
 }
 
-// sameRotation reports whether two sites turn alike, but for the rounding of frequencies that
+// sameRotation reports whether two sites turn alike, but for the rounding of frequencies and factors that
 // were measured, and for the size of heads where one does not see them.
 func sameRotation(o, r *Site) bool {
 	a, b := o.scheme, r.scheme
@@ -139,11 +139,17 @@ func sameRotation(o, r *Site) bool {
 		return false
 	}
 	a.Scaling.Frequencies, b.Scaling.Frequencies = nil, nil
+	if x, y := a.Scaling.AttentionFactor, b.Scaling.AttentionFactor; math.Abs(x-y) <= roundedFactor*math.Abs(x) {
+		a.Scaling.AttentionFactor = y
+	}
 	if o.heads == 0 || r.heads == 0 {
 		a.HeadDim = b.HeadDim
 	}
 	return reflect.DeepEqual(a, b)
 }
+
+// roundedFactor is how far apart factors are, relative to them, one of which is read off numbers of half precision.
+const roundedFactor = 1e-3
 
 // still reports whether caches turn nothing: all cosines are one, all sines zero.
 func (r *Site) still() bool {
