@@ -36,16 +36,23 @@ func TermOf(s *eval.Scope, name string) (Term, bool) {
 				return term, true
 			}
 			i := slices.IndexFunc(n.Inputs, func(in string) bool { return s.Value(in).Len() == 1 && s.Value(in).Known() })
-			if i < 0 || n.Op != "Mul" {
+			if i < 0 || n.Op != "Mul" || len(n.Inputs) != 2 {
 				return Term{}, false
 			}
 			factor, name = factor*s.Value(n.Input(i)).Number(0), n.Input(1-i)
+			if !(factor > leastFactor && factor < 1/leastFactor) {
+				return Term{}, false // nothing is left, or the sign is another
+			}
 			continue
 		}
 		return Term{}, false
 	}
 	return Term{}, false
 }
+
+// leastFactor is the smallest number that products of a rotation may be multiplied with, and its inverse the largest: no scaling of an attention
+// is near either.
+const leastFactor = 1e-6
 
 func mulFactor(s *eval.Scope, n *onnx.Node) (Term, bool) {
 	of := eval.Operands(n)

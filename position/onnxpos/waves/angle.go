@@ -73,7 +73,7 @@ func fractions(a angle) string {
 		n, at := a.scope.Find(name)
 		switch {
 		case at == nil || n == nil:
-			if v := a.scope.Value(name); v.Type.IsFloat() {
+			if a.scope.Tensor(name) == nil && a.scope.Value(name).Type.IsFloat() {
 				return name
 			}
 			return ""
