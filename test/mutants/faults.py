@@ -327,7 +327,7 @@ MORE = [
     Fault("axes-without-names", f"{OP}/probe/inputs.go", "case axis == 1 && !last && in.Dims[0].Value > 1 &&", "case axis == 99 && !last && in.Dims[0].Value > 1 &&", "rows of positions for each text are taken for tokens", (OP,)),
     Fault("names-of-nothing", f"{OP}/probe/inputs.go", "(s|d|unk(nown)?|", "(s|d|", "names that converters give are taken to say what axes are", (OP,)),
     Fault("sequence-ahead", f"{OP}/probe/inputs.go", "case IsPositions(in.Name) && len(shape) == 2 && namesBatch(in.Dims[1]):", "case IsPositions(in.Name) && len(shape) == 99:", "positions count along the batch", (OP,)),
-    Fault("memory-first", f"{OP}/probe/kinds.go", "isFree(in) && !isFree(*place)", "!isFree(in) && isFree(*place)", "the length of a memory is told for that of the model", (OP,)),
+    Fault("memory-first", f"{OP}/probe/kinds.go", "isFree(in) && !isFree(*place) &&", "!isFree(in) && isFree(*place) &&", "the length of a memory is told for that of the model", (OP,)),
     Fault("far-pairs", f"{OP}/relative/distance.go", "(!within(p.at(e.Capacity), rows) || within(p.at(e.Capacity+1), rows))", "(e.Capacity > 0 || within(p.at(e.Capacity+1), rows))", "a table of distances that ends is not told to", (OP,)),
     Fault("list-of-buckets", f"{OP}/relative/buckets.go", "square := k > 1 && int(t.Dims[k-2]) == rows; k == 1 {", "square := k > 1 && int(t.Dims[k-2]) == rows; k == 99 {", "a list of buckets that ends is not told to", (OP,)),
     Fault("eye-of-rows", f"{OP}/addition.go", "(len(of.Of) > 0 && selects(part.Table))", "(len(of.Of) > 99 && selects(part.Table))", "an eye is told as a table", (OP,)),

@@ -65,7 +65,7 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 			return s.past
 		}
 		return s.Batch
-	case axis == 1 && !last && in.Dims[0].Value > 1 && unnamed().MatchString(name) && of == noPicture && !slices.ContainsFunc(in.Dims[2:], func(other onnx.Dim) bool { return other.Param == d.Param }):
+	case axis == 1 && !last && in.Dims[0].Value > 1 && in.Type.IsInteger() && unnamed().MatchString(name) && !slices.ContainsFunc(in.Dims[2:], func(other onnx.Dim) bool { return other.Param == d.Param }):
 		return s.Batch // rows of several kinds for each text, as M-RoPE's positions
 	}
 	return s.named(name, axis, rank, of)

@@ -28,8 +28,13 @@ func (p *Probe) kinds() *inputs {
 	isFree := func(in *onnx.ValueInfo) bool {
 		return slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 })
 	}
+	stays := func(in *onnx.ValueInfo) bool { // outputs are as long
+		return slices.ContainsFunc(p.File.Graph.Outputs, func(out *onnx.ValueInfo) bool {
+			return len(out.Dims) > 1 && out.Dims[1].Value == in.Dims[1].Value
+		})
+	}
 	first := func(place **onnx.ValueInfo, in *onnx.ValueInfo) {
-		if *place == nil || (*place).Type.IsFloat() == in.Type.IsFloat() && len((*place).Dims) == len(in.Dims) && isFree(in) && !isFree(*place) {
+		if *place == nil || (*place).Type.IsFloat() == in.Type.IsFloat() && len((*place).Dims) == len(in.Dims) && isFree(in) && !isFree(*place) && !stays(*place) {
 			*place = in
 		}
 	}
