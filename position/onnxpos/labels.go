@@ -62,7 +62,7 @@ func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 		return axes.Input{Depends: axes.Mask}
 	case m.graph.IsForAll(in):
 		return axes.Input{Depends: axes.Constant}
-	case in.Type.IsInteger() && in != m.graph.ImageInput():
+	case (in.Type.IsInteger() || in.Type == onnx.String) && in != m.graph.ImageInput():
 		return axes.Input{Depends: axes.Content, Tokens: true}
 	}
 	return axes.Input{Depends: axes.Content, Raw: in == m.graph.ImageInput() && probe.HasColours(in) || rank == 2}

@@ -8,7 +8,7 @@ import (
 )
 
 // Given are what a model is given: the inputs of a graph, places that stand in columns of one, and where inputs are texts, what its
-// operators make of them: token ids, which are as many as they are.
+// operators make of them, where they do: token ids, which are as many as they are.
 func Given(f *onnx.File) []*onnx.ValueInfo {
 	g := f.Graph
 	text := func(in *onnx.ValueInfo) bool { return in.Type == onnx.String }
@@ -20,7 +20,7 @@ func Given(f *onnx.File) []*onnx.ValueInfo {
 		return given
 	}
 	out := slices.DeleteFunc(slices.Clone(g.Inputs), text)
-	has := map[string]bool{}
+	has, made := map[string]bool{}, false
 	for _, in := range out {
 		has[in.Name] = true
 	}
@@ -32,9 +32,12 @@ func Given(f *onnx.File) []*onnx.ValueInfo {
 		for i := range n.Outputs {
 			in := tokensOf(g, n, i, row.Tokens)
 			if in != nil && !has[in.Name] {
-				out, has[in.Name] = append(out, in), true
+				out, has[in.Name], made = append(out, in), true, true
 			}
 		}
+	}
+	if !made { // texts are tokens themselves, or what they come to is not known
+		return slices.Clip(g.Inputs)
 	}
 	return out
 }

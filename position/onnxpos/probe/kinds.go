@@ -44,6 +44,8 @@ func (p *Probe) kinds() *inputs {
 		}
 		name, rank := strings.ToLower(in.Name), len(in.Dims)
 		switch {
+		case in.Type == onnx.String && rank == 2:
+			first(&k.tokens, in)
 		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !IsMask(p.File, in) && !IsCoordinates(p.File, in):
 			if !p.areColumns(in) {
 				first(&k.tokens, in)
@@ -94,8 +96,25 @@ func (p *Probe) ComesOut(in *onnx.ValueInfo) *onnx.ValueInfo {
 
 // isList reports whether an input is a list of numbers that rows of a table are taken by: tokens of one sequence, or nodes of a graph,
 // unless its axis is a batch by its name.
-func (p *Probe) isList(in *onnx.ValueInfo) (list bool) {
-	if !in.Type.IsInteger() || len(in.Dims) != 1 || in.Dims[0].Value == 1 || p.isConstant(in.Name) || isMask(in) || IsPositions(in.Name) || namesBatch(in.Dims[0]) {
+func (p *Probe) isList(in *onnx.ValueInfo) bool {
+	return len(in.Dims) == 1 && in.Dims[0].Value != 1 && !namesBatch(in.Dims[0]) && p.takesRows(in)
+}
+
+// OneToken is an input of a single number that a row of a table is taken by, and that is no place by its name; nil where there is none.
+func (p *Probe) OneToken() *onnx.ValueInfo {
+	given := Given(p.File)
+	i := slices.IndexFunc(given, func(in *onnx.ValueInfo) bool {
+		return (len(in.Dims) == 0 || len(in.Dims) == 1 && in.Dims[0].Value == 1) && !IsCount(in) && p.takesRows(in)
+	})
+	if i < 0 {
+		return nil
+	}
+	return given[i]
+}
+
+// takesRows reports whether rows of a table of two axes are taken by what an input holds, and that is no place by its name.
+func (p *Probe) takesRows(in *onnx.ValueInfo) (list bool) {
+	if !in.Type.IsInteger() || p.isConstant(in.Name) || isMask(in) || IsPositions(in.Name) {
 		return false
 	}
 	w := p.File.Graph.Wiring()

@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -44,8 +45,8 @@ func (r *Site) ToOperators(set string) (int, error) {
 	} else if v < opsetInputs {
 		return 0, &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and operators are put together from opset %d on", v, opsetInputs), Instead: "export the model with a newer opset"}
 	}
-	if len(r.caches) > 1 && r.inWindows() {
-		return 0, &position.Refusal{Why: "queries and keys of each window are turned by rows of tables of their own, which operators would have as encodings of their own"}
+	if slices.ContainsFunc(r.caches, func(c *rows.Cache) bool { return c.Result.Start != r.caches[0].Result.Start }) {
+		return 0, &position.Refusal{Why: "queries and keys are turned by tables that begin at other positions, which operators would have as encodings of their own"}
 	}
 	if r.scheme.Grid != nil || r.scheme.Sections != nil {
 		return 0, &position.Refusal{Why: "the rotation counts along several axes, which no operator does"}

@@ -407,5 +407,8 @@ func (r *Site) Neutralize() error {
 			return err
 		}
 	}
-	return r.setAmplitude(1)
+	if r.setAmplitude(1) != nil {
+		return &position.Refusal{Why: "cosines and sines have an amplitude, and leave their function or branch as they are", Instead: "leave the rotation in place"}
+	}
+	return nil
 }
