@@ -120,24 +120,23 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	return nil
 }
 
-// selects reports whether each row of a table has a single one and zeros else, with which a product takes a row of what it is multiplied with.
+// selects reports whether each row of a table has a single one, in a column of its own, and zeros else, with which a product takes a row of what
+// it is multiplied with.
 func selects(t rows.Table) bool {
 	m, err := t.Matrix()
 	if err != nil {
 		return false
 	}
+	taken := map[int]bool{}
 	for p := range m.Rows() {
-		ones := 0
 		for c := range m.Cols() {
-			switch m.At(p, c) {
-			case 0:
-			case 1:
-				ones++
-			default:
+			if x := m.At(p, c); x == 1 && !taken[c] && len(taken) == p {
+				taken[c] = true
+			} else if x != 0 {
 				return false
 			}
 		}
-		if ones != 1 {
+		if len(taken) != p+1 {
 			return false
 		}
 	}

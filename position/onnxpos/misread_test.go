@@ -31,7 +31,7 @@ func TestFactorBehindProducts(t *testing.T) {
 	refuses(t, path, "one more number behind", func(m position.Model) (position.Outcome, error) {
 		return position.Bake(m, position.BakeOptions{Length: 40})
 	})
-	refuses(t, path, "no sum of two products", func(m position.Model) (position.Outcome, error) { return position.ToOperators(m, "contrib") })
+	refuses(t, path, "one more number behind", func(m position.Model) (position.Outcome, error) { return position.ToOperators(m, "contrib") })
 }
 
 // refuses makes a change that is to be refused for a reason.

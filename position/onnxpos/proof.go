@@ -24,11 +24,13 @@ func (m *Model) withoutEncoding() site.Site {
 	if m.graph.AtOnePosition() {
 		return m.unknownAt(m.graph.TokenInput().Name, "it takes one token at one position: what differs between positions does not show")
 	}
-	if in := m.graph.OneToken(); in != nil && m.graph.TokenInput() == nil && m.graph.ImageInput() == nil && m.graph.Audio() == nil {
+	if in := m.graph.OneToken(); in != nil && m.graph.TokenInput() == nil && m.graph.ImageInput() == nil {
 		return m.unknownAt(in.Name, "it is one token at one position, or nothing says what it is: what differs between positions does not show")
 	}
-	if i := slices.IndexFunc(m.graph.File.Graph.Inputs, func(in *onnx.ValueInfo) bool { return in.Type == 0 }); i >= 0 {
-		return m.unknownAt(m.graph.File.Graph.Inputs[i].Name, "it is no tensor, and what it holds is not followed: what differs between positions there does not show")
+	if i := slices.IndexFunc(m.graph.File.Graph.Inputs, func(in *onnx.ValueInfo) bool {
+		return in.Type == 0 || !in.Ranked && m.graph.TokenInput() == nil
+	}); i >= 0 {
+		return m.unknownAt(m.graph.File.Graph.Inputs[i].Name, "it is no tensor, or has no shape, and what it holds is not followed: what differs between positions there does not show")
 	}
 	l := m.labels()
 	order := slices.Clone(l.Order)

@@ -277,7 +277,7 @@ MORE = [
     Fault("sides-prefix", f"{OP}/addition.go", "places.Row = places.Row[prefix:]", "places.Row = places.Row[:onnx.Size(grid)]", "tables of rows and columns behind a class token are told as two", (OP,)),
     # Lists, halves, rows and pairs that were read apart.
     Fault("list-tokens", f"{OP}/probe/kinds.go", "			k.tokens = lists[i]\n", "			_ = lists[i]\n", "of a graph of nine tokens without a batch it is told that nothing limits it", (OP,)),
-    Fault("list-batch", f"{OP}/probe/kinds.go", "len(in.Dims) != 1 || in.Dims[0].Value == 1 ||", "len(in.Dims) != 1 ||", "a single number is taken for a text", (OP,)),
+    Fault("list-batch", f"{OP}/probe/kinds.go", "len(in.Dims) == 1 && in.Dims[0].Value != 1 && !namesBatch", "len(in.Dims) == 1 && !namesBatch", "a single number is taken for a text", (OP,)),
     Fault("negated-half", f"{OP}/rotary/rotary.go", "row[first] < 0 {", "row[first] < -9 {", "halves that turn by sines and by their negation are told as two rotations", (OP,)),
     Fault("rest-unseen", f"{OP}/rotary/rotary.go", "r.headDim == 0 || r.projected || s.projected()", "r.headDim == 0", "a rotation of values is told as another one", (OP,)),
     Fault("own-frequencies", f"{OP}/rotary/sections.go", "				positions = queue[i]\n", "", "sections are lost where each row of positions has frequencies of its own pairs", (OP,)),
@@ -324,10 +324,10 @@ MORE = [
     Fault("matrices-in-file", f"{OP}/rotary/rotary.go", "cos, sin = r.columnsOfMatrices(u, c.Cos)", "cos, sin = nil, nil", "turns that are stored as matrices are told to follow no formula", (OP,)),
     Fault("sines-from-end", f"{OP}/table.go", "if slices.Reverse(whole); len(whole) == 0 ||", "if len(whole) >= 0 ||", "sines of positions from the end are told as unknown", (OP,)),
     Fault("factor-behind", f"{OP}/trace/term.go", "factor, name = factor*s.Value(n.Input(i)).Number(0), n.Input(1-i)", "factor, name = factor, n.Input(1-i)", "a factor behind both products of a rotation is no part of its amplitude", (OP,)),
-    Fault("axes-without-names", f"{OP}/probe/inputs.go", "case axis == 1 && !last && in.Dims[0].Value > 1 &&", "case axis == 99 && !last && in.Dims[0].Value > 1 &&", "rows of positions for each text are taken for tokens", (OP,)),
+    Fault("axes-without-names", f"{OP}/probe/inputs.go", "case axis == 1 && !last && rank == 3 &&", "case axis == 99 && !last && rank == 3 &&", "rows of positions for each text are taken for tokens", (OP,)),
     Fault("names-of-nothing", f"{OP}/probe/inputs.go", "(s|d|unk(nown)?|", "(s|d|", "names that converters give are taken to say what axes are", (OP,)),
     Fault("sequence-ahead", f"{OP}/probe/inputs.go", "case IsPositions(in.Name) && len(shape) == 2 && namesBatch(in.Dims[1]):", "case IsPositions(in.Name) && len(shape) == 99:", "positions count along the batch", (OP,)),
-    Fault("memory-first", f"{OP}/probe/kinds.go", "isFree(in) && !isFree(*place) &&", "!isFree(in) && isFree(*place) &&", "the length of a memory is told for that of the model", (OP,)),
+    Fault("memory-first", f"{OP}/probe/kinds.go", "k.features != nil && p.isMemory(k.features) &&", "k.features != nil && len(p.File.Graph.Outputs) > 99 &&", "the length of a memory is told for that of the model", (OP,)),
     Fault("far-pairs", f"{OP}/relative/distance.go", "(!within(p.at(e.Capacity), rows) || within(p.at(e.Capacity+1), rows))", "(e.Capacity > 0 || within(p.at(e.Capacity+1), rows))", "a table of distances that ends is not told to", (OP,)),
     Fault("list-of-buckets", f"{OP}/relative/buckets.go", "square := k > 1 && int(t.Dims[k-2]) == rows; k == 1 {", "square := k > 1 && int(t.Dims[k-2]) == rows; k == 99 {", "a list of buckets that ends is not told to", (OP,)),
     Fault("eye-of-rows", f"{OP}/addition.go", "(len(of.Of) > 0 && selects(part.Table))", "(len(of.Of) > 99 && selects(part.Table))", "an eye is told as a table", (OP,)),
@@ -336,6 +336,5 @@ MORE = [
     Fault("caches-apart", f"{OP}/rotary/rotary.go", "r.addCaches(u, r.taken(u, u.cos, c, s), r.taken(u, u.sin, s, c))", "r.addCaches(u, c, s)", "cosines are taken for their own sines", (OP,)),
     Fault("half-computed", f"{OP}/table.go", "	return all[len(all)-1]\n", "	return all[0]\n", "sines of half precision are told as unknown", (OP,)),
     Fault("constant-sinks", f"{OP}/trace/scores.go", "!betweenScores(n) && !joinsSinks(s, n)", "!betweenScores(n)", "a window behind sinks is not seen", (OP,)),
-    Fault("sizes-of-turned", f"{OP}/attention/window.go", "case eval.Is(n, eval.Sizes|eval.Product) || eval.Weighs(n)", "case n.Op == \"Gemm\" || eval.Weighs(n)", "the windows of other layers are told for those of one", (OP,)),
     Fault("rows-for-fractions", f"{OP}/waves/angle.go", 'if in := fractions(a); in != "" {', 'if in := fractions(a); in == "no" {', "positions with fractions get a table", (OP,)),
 ]

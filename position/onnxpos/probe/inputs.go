@@ -18,15 +18,15 @@ const probeToken = 7
 
 // Sizes are the sizes at which a graph is probed.
 type Sizes struct {
-	Batch, Length, past int               // sequences, new tokens (samples of a recording), cached tokens
-	Image               int               // height of free image axes in pixels, and width where there is no other
-	Width               int               // 0: as Image
-	Frames              int               // of a video
-	end                 int64             // the token that each text ends with; 0: any
-	otherwise           bool              // truth values that stand alone are false, as `use_cache_branch` is in the first call of a merged decoder
-	SequenceFirst       bool              // of axes whose names do not say it, the first runs over tokens and the second over the batch
-	pasts               *map[string]bool  // names of axes that run over cached tokens; nil: none but those that say so
-	demanded            *map[demanded]int // what the graph's operators demand; nil: nothing
+	Batch, Length, past int                // sequences, new tokens (samples of a recording), cached tokens
+	Image               int                // height of free image axes in pixels, and width where there is no other
+	Width               int                // 0: as Image
+	Frames              int                // of a video
+	end                 int64              // the token that each text ends with; 0: any
+	otherwise           bool               // truth values that stand alone are false, as `use_cache_branch` is in the first call of a merged decoder
+	SequenceFirst       bool               // of axes whose names do not say it, the first runs over tokens and the second over the batch
+	pasts               *map[demanded]bool // axes that run over cached tokens, beside those that say so
+	demanded            *map[demanded]int  // what the graph's operators demand; nil: nothing
 }
 
 // demanded is a dimension of an input.
@@ -52,7 +52,7 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 			return n
 		}
 	}
-	if s.pasts != nil && (*s.pasts)[d.Param] {
+	if s.pasts != nil && (*s.pasts)[demanded{in.Name, axis}] {
 		return s.past
 	}
 	name, owner := strings.ToLower(d.Param), strings.ToLower(in.Name)
@@ -65,7 +65,7 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 			return s.past
 		}
 		return s.Batch
-	case axis == 1 && !last && in.Dims[0].Value > 1 && in.Type.IsInteger() && unnamed().MatchString(name) && !slices.ContainsFunc(in.Dims[2:], func(other onnx.Dim) bool { return other.Param == d.Param }):
+	case axis == 1 && !last && rank == 3 && in.Dims[0].Value > 1 && in.Type.IsInteger() && unnamed().MatchString(name) && !slices.ContainsFunc(in.Dims[2:], func(other onnx.Dim) bool { return other.Param == d.Param }):
 		return s.Batch // rows of several kinds for each text, as M-RoPE's positions
 	}
 	return s.named(name, axis, rank, of)
@@ -161,6 +161,8 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 			for i := range v.Ints {
 				v.Ints[i] = int64(s.Length + s.past)
 			}
+		case v.Known() && len(in.Dims) == 1 && in.Dims[0].Value == 1 && slices.ContainsFunc(given, func(other *onnx.ValueInfo) bool { return len(other.Dims) > 1 && other.Type.IsInteger() && !isMask(other) }):
+			v.Data = false // a number beside tokens
 		case anonymous(in):
 			if matrices++; matrices > 1 { // the first are tokens; ones do for masks and for kinds of tokens
 				for i := range v.Ints {

@@ -25,16 +25,8 @@ func (p *Probe) kinds() *inputs {
 	}
 	k := &inputs{}
 	p.given = k
-	isFree := func(in *onnx.ValueInfo) bool {
-		return slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 })
-	}
-	stays := func(in *onnx.ValueInfo) bool { // outputs are as long
-		return slices.ContainsFunc(p.File.Graph.Outputs, func(out *onnx.ValueInfo) bool {
-			return len(out.Dims) > 1 && out.Dims[1].Value == in.Dims[1].Value
-		})
-	}
 	first := func(place **onnx.ValueInfo, in *onnx.ValueInfo) {
-		if *place == nil || (*place).Type.IsFloat() == in.Type.IsFloat() && len((*place).Dims) == len(in.Dims) && isFree(in) && !isFree(*place) && !stays(*place) {
+		if *place == nil {
 			*place = in
 		}
 	}
@@ -57,6 +49,8 @@ func (p *Probe) kinds() *inputs {
 		case !in.Type.IsFloat():
 		case rank == 2 && !strings.Contains(name, "mask"):
 			first(&k.wave, in)
+		case rank == 3 && k.features != nil && p.isMemory(k.features) && in.Dims[1].Value < 0:
+			k.features = in
 		case rank == 3, rank == 4 && in.Dims[1].Value < 0 && !strings.Contains(name, "mask") && !strings.Contains(name, "past") && !strings.Contains(name, "cache"): // of several tokens a step
 			first(&k.features, in)
 		}
@@ -71,6 +65,13 @@ func (p *Probe) kinds() *inputs {
 		}
 	}
 	return k
+}
+
+// isMemory reports whether numbers are of one length, and of several places, and no output is as long: another sequence may look at them.
+func (p *Probe) isMemory(in *onnx.ValueInfo) bool {
+	return in.Type.IsFloat() && len(in.Dims) == 3 && in.Dims[1].Value > 1 && in.Dims[2].Value > 0 && !slices.ContainsFunc(p.File.Graph.Outputs, func(out *onnx.ValueInfo) bool {
+		return len(out.Dims) > 1 && out.Dims[1].Value == in.Dims[1].Value
+	})
 }
 
 // hasTwin reports whether another input has the same sizes, as values have those of keys.

@@ -372,7 +372,8 @@ const firstLength = 5
 // probeSizes chooses the sizes of the first probe; a length that the file
 // fixes is taken from it.
 func (p *Probe) probeSizes() Sizes {
-	s := Sizes{Batch: 1, Length: firstLength, Image: 16, Frames: frameCounts[0], pasts: p.pasts()}
+	pasts := p.pasts()
+	s := Sizes{Batch: 1, Length: firstLength, Image: 16, Frames: frameCounts[0], pasts: &pasts}
 	fixed := p.FixedLength() // which finds the part as well
 	if n := cmp.Or(fixed, p.fixed.part); n > 0 {
 		s.Length = n

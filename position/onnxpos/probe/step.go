@@ -44,11 +44,11 @@ func (p *Probe) cached() (out []*onnx.ValueInfo) {
 	single := in != nil && len(in.Dims) > 1 && in.Dims[1].Value == 1
 	for _, c := range Given(p.File) {
 		merged := len(c.Dims) == 3 && strings.Contains(strings.ToLower(c.Name), "past") // heads are in the batch, or side by side
-		if c == p.ImageInput() || !c.Type.IsFloat() || len(c.Dims) < 4 && !merged || isMask(c) || p.isConstant(c.Name) {
+		comesOut := len(c.Dims) > 1 && p.hasTwin(c) && p.ComesOut(c) != nil             // keys and values, of this call as well
+		if c == p.ImageInput() || !c.Type.IsFloat() || len(c.Dims) < 4 && !merged && !comesOut || isMask(c) || p.isConstant(c.Name) {
 			continue
 		}
-		joined := func(n *onnx.Node) bool { return n.Op == "Concat" && slices.Index(n.Inputs, c.Name) == 0 }
-		if single || caches().MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", "")) || slices.ContainsFunc(p.File.Graph.Nodes, joined) {
+		if single || caches().MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", "")) || len(p.joins(c)) > 0 {
 			out = append(out, c)
 		}
 	}
@@ -56,44 +56,149 @@ func (p *Probe) cached() (out []*onnx.ValueInfo) {
 }
 
 // ahead are the axes of cached tokens of keys and values that stand ahead of those of a call.
-func (p *Probe) ahead() (out []onnx.Dim) {
+func (p *Probe) ahead() (out []demanded) {
 	for _, c := range p.cached() {
-		for _, n := range p.File.Graph.Nodes {
-			axis := -1
-			switch at := slices.Index(n.Inputs, c.Name); {
-			case at == 0 && n.Op == "Concat":
-				axis = n.Axis(0, len(c.Dims))
-			case at > 2 && eval.Is(n, eval.Attention):
-				axis = len(c.Dims) - 2
-			}
-			if axis > 0 && axis < len(c.Dims) {
-				out = append(out, c.Dims[axis])
+		for _, axis := range p.joins(c) {
+			if axis < len(c.Dims) && !namesBatch(c.Dims[axis]) && (axis > 0 || c.Dims[0].Value < 0) {
+				out = append(out, demanded{c.Name, axis})
 			}
 		}
 	}
 	return out
 }
 
-// pasts are the names of the axes of cached tokens that are no other input's.
-func (p *Probe) pasts() *map[string]bool {
-	out := map[string]bool{}
-	for _, d := range p.ahead() {
-		if d.Value < 0 && d.Param != "" {
-			out[d.Param] = true
-		}
+// joins are the axes of an input along which others are put behind it, once its axes stand where they are wanted.
+func (p *Probe) joins(in *onnx.ValueInfo) (axes []int) {
+	w := p.File.Graph.Wiring()
+	origin := make([]int, len(in.Dims))
+	for axis := range origin {
+		origin[axis] = axis
 	}
-	cached := p.cached()
-	for _, in := range Given(p.File) {
-		for _, d := range in.Dims {
-			if len(in.Dims) < 4 && !slices.Contains(cached, in) { // one of four may be taken for a picture so far
-				delete(out, d.Param)
+	type value struct {
+		name   string
+		origin []int // the axis of the input that each of its axes is, −1 of others
+	}
+	queue := []value{{in.Name, origin}}
+	for i := 0; i < len(queue) && i < maxMoved; i++ {
+		v := queue[i]
+		number, ok := w.Number(v.name)
+		if !ok {
+			continue
+		}
+		for _, n := range w.Readers(number) {
+			p.Budget.Spend(1)
+			at := slices.Index(n.Inputs, v.name)
+			switch k := len(v.origin); {
+			case n.Op == "Concat" && at == 0:
+				if axis := onnx.Dimension(n.Int("axis", 0), k); axis >= 0 && axis < k && v.origin[axis] >= 0 {
+					axes = append(axes, v.origin[axis])
+				}
+			case at > 2 && eval.Is(n, eval.Attention):
+				if k > 1 && v.origin[k-2] >= 0 {
+					axes = append(axes, v.origin[k-2])
+				}
+			case at == 0:
+				if moved := movedBy(w, n, v.origin); moved != nil {
+					for _, out := range n.Outputs {
+						queue = append(queue, value{out, moved})
+					}
+				}
 			}
 		}
 	}
-	if len(out) == 0 {
-		return nil
+	return axes
+}
+
+// maxMoved bounds the values between an input and what is put behind it.
+const maxMoved = 64
+
+// movedBy are the axes of what a node makes of a value, as those of the value are of an input; nil where it does more than to take them apart or
+// to move them.
+func movedBy(w *onnx.Wiring, n *onnx.Node, origin []int) []int {
+	out := slices.Clone(origin)
+	switch n.Op {
+	case "Transpose":
+		order := n.Ints("perm")
+		if len(order) != len(origin) {
+			return nil
+		}
+		for i, from := range order {
+			if from < 0 || from >= int64(len(origin)) {
+				return nil
+			}
+			out[i] = origin[from]
+		}
+	case "Gather": // one layer of several, or keys out of keys and values
+		number, _ := w.Input(n, 1)
+		t, axis := constantOf(w, number), onnx.Dimension(n.Int("axis", 0), len(origin))
+		if t == nil || len(t.Dims) > 0 || axis < 0 || axis >= len(origin) {
+			return nil
+		}
+		out = slices.Delete(out, axis, axis+1)
+	case "Squeeze", "Unsqueeze":
+		given := n.Ints("axes")
+		if number, ok := w.Input(n, 1); ok {
+			if t := constantOf(w, number); t != nil {
+				given, _ = t.Ints(0, t.Len())
+			}
+		}
+		if len(given) != 1 {
+			return nil
+		}
+		rank := len(origin)
+		if n.Op == "Unsqueeze" {
+			rank++
+		}
+		axis := onnx.Dimension(given[0], rank)
+		switch {
+		case axis < 0 || axis >= rank:
+			return nil
+		case n.Op == "Squeeze":
+			out = slices.Delete(out, axis, axis+1)
+		default:
+			out = slices.Insert(out, axis, -1)
+		}
+	default:
+		if !eval.Is(n, eval.Elements|eval.Parts) {
+			return nil
+		}
 	}
-	return &out
+	return out
+}
+
+// pasts are the axes of cached tokens, and all of their names, which are no other input's.
+func (p *Probe) pasts() map[demanded]bool {
+	out, named := map[demanded]bool{}, map[string]bool{}
+	given, cached := Given(p.File), p.cached()
+	dim := func(of demanded) onnx.Dim {
+		i := slices.IndexFunc(given, func(in *onnx.ValueInfo) bool { return in.Name == of.input })
+		return given[i].Dims[of.axis]
+	}
+	for _, of := range p.ahead() {
+		if d := dim(of); d.Value < 0 {
+			out[of], named[d.Param] = true, d.Param != ""
+		}
+	}
+	for _, in := range given {
+		for _, d := range in.Dims {
+			if len(in.Dims) < 4 && !slices.Contains(cached, in) { // one of four may be taken for a picture so far
+				delete(named, d.Param)
+			}
+		}
+	}
+	for of := range out {
+		if d := dim(of); d.Param != "" && !named[d.Param] {
+			delete(out, of)
+		}
+	}
+	for _, in := range given {
+		for axis, d := range in.Dims {
+			if d.Value < 0 && named[d.Param] {
+				out[demanded{in.Name, axis}] = true
+			}
+		}
+	}
+	return out
 }
 
 // CachesOf are the inputs that hold keys and values of so many tokens, whether there are as many yet or not, and their axis of tokens: the
@@ -139,11 +244,17 @@ var crossed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 // fixedPast is of how many tokens the keys and values are that stand ahead of those of a call, 0 where that is free, or not one number.
 func (p *Probe) fixedPast() int {
-	ahead := p.ahead()
-	if len(ahead) == 0 || slices.ContainsFunc(ahead, func(d onnx.Dim) bool { return d.Value != ahead[0].Value }) {
-		return 0
+	past := int64(-1)
+	for i, of := range p.ahead() {
+		for _, in := range Given(p.File) {
+			if in.Name == of.input && (i == 0 || in.Dims[of.axis].Value == past) {
+				past = in.Dims[of.axis].Value
+			} else if in.Name == of.input {
+				return 0
+			}
+		}
 	}
-	return max(int(ahead[0].Value), 0)
+	return max(int(past), 0)
 }
 
 // FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time, or stands behind keys and

@@ -159,8 +159,11 @@ func (o *operators) readPlain(u *rotation, t *turned) error {
 			return o.refuse(n, "is no sum of two products")
 		}
 		term, ok := trace.TermOf(s, n.Input(i))
-		if !ok || term.Factor != 1 {
+		if !ok {
 			return o.refuse(n, "is no sum of two products")
+		}
+		if term.Factor != 1 {
+			return refuseFactor()
 		}
 		state[term.Name] = term.State
 	}

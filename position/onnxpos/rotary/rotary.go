@@ -243,6 +243,9 @@ func (r *Site) describe() {
 	if sections := ownSections(use); sections != nil {
 		r.scheme.Sections, r.scheme.InterleavedSections = sections, use.node.Int("mrope_layout", 0) == 1
 	}
+	if first := r.uses[0].factor; slices.ContainsFunc(r.uses, func(u *rotation) bool { return u.factor != first }) {
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: "behind their cosines and sines, some of what is turned is multiplied with other numbers than the rest: queries, or layers"})
+	}
 	if f := r.factor(); f > 0 && len(r.caches) > 0 {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("behind the tables, what is turned is multiplied with %.6g, which is no part of them and stays", f)})
 	}

@@ -347,7 +347,10 @@ func (r *Site) multiply(t trace.Source, by float64) error {
 	v := t.Scope.Value(t.Trig.Output(0))
 	b, err := onnx.EncodeFloats(v.Type, []float64{by}, nil)
 	consumers := t.Scope.Consumers(t.Trig.Output(0))
-	if err != nil || len(consumers) == 0 || t.Scope != r.m.Eval.Main && t.Trig.Graph.Gives(t.Trig.Output(0)) {
+	if err != nil {
+		return err
+	}
+	if len(consumers) == 0 || t.Scope != r.m.Eval.Main && t.Trig.Graph.Gives(t.Trig.Output(0)) {
 		return &position.Refusal{Why: fmt.Sprintf("what %s gives leaves its function or branch as it is, and nothing there can multiply it with an attention factor", t.Trig.Title()),
 			Instead: "choose a scaling without an attention factor: linear, ntk or dynamic"}
 	}
@@ -408,7 +411,7 @@ func (r *Site) Neutralize() error {
 		}
 	}
 	if r.setAmplitude(1) != nil {
-		return &position.Refusal{Why: "cosines and sines have an amplitude, and leave their function or branch as they are", Instead: "leave the rotation in place"}
+		return &position.Refusal{Why: "cosines and sines have an amplitude that cannot be taken from them", Instead: "leave the rotation in place"}
 	}
 	return nil
 }
