@@ -768,6 +768,31 @@ class Remembering(nn.Module):
         return x + self.out((x @ self.keys(memory).transpose(1, 2) / math.sqrt(D)).softmax(-1) @ memory)
 
 
+class Cached(nn.Module):
+    """Keys and values ahead of those of a call, whose first axis is that of tokens: with a table by places behind them, or with a cache of cosines and
+    sines of which a number that comes in picks a row ("turned")."""
+
+    def __init__(self, turned=False):
+        super().__init__()
+        self.embed, self.places, self.qkv, self.out, self.turned = nn.Embedding(V, D), nn.Embedding(N, D), nn.Linear(D, 3 * D), nn.Linear(D, D), turned
+        angles = (torch.arange(N)[:, None] * 10000.0 ** (-torch.arange(0, HD, 2) / HD)).repeat(1, 2)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def forward(self, input_ids, keys, values, length=None):
+        x = self.embed(input_ids)
+        b, n, _ = x.shape
+        if not self.turned:
+            x = x + self.places(torch.arange(keys.shape[0], keys.shape[0] + n))
+        q, k, v = (t.view(b, n, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        if self.turned:
+            cos, sin = self.cos[length], self.sin[length]
+            q, k = (t * cos + torch.cat([-t[..., HD // 2 :], t[..., : HD // 2]], -1) * sin for t in (q, k))
+        k, v = torch.cat([keys, k.permute(2, 0, 1, 3)]), torch.cat([values, v.permute(2, 0, 1, 3)])
+        seen = (q @ k.permute(1, 2, 3, 0) / math.sqrt(HD)).softmax(-1) @ v.permute(1, 2, 0, 3)
+        return x + self.out(seen.transpose(1, 2).reshape(b, n, D)), k, v
+
+
 class Behind(nn.Module):
     """ALiBi by a cumulative sum of the causal mask, on scores with batch and heads behind queries and keys."""
 
@@ -845,6 +870,17 @@ def scattered(path):
     m.graph.node.remove(add)
     for n in reversed(nodes):
         m.graph.node.insert(i, n)
+    onnx.save(m, path)
+
+
+def worded(path):
+    """Has words come in, of which a LabelEncoder makes tokens."""
+    m, h = onnx.load(path), onnx.helper
+    m.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.STRING
+    m.graph.node.insert(0, h.make_node("LabelEncoder", ["input_ids"], ["tokens"], domain="ai.onnx.ml", keys_strings=[f"word {i}" for i in range(V)], values_int64s=list(range(V)), default_int64=0))
+    for n in m.graph.node[1:]:
+        n.input[:] = ["tokens" if i == "input_ids" else i for i in n.input]
+    m.opset_import.append(h.make_opsetid("ai.onnx.ml", 2))
     onnx.save(m, path)
 
 
@@ -1016,7 +1052,16 @@ def misread(folder):
     script(folder, "rope-sections", Sectioned(), (*IDS, torch.arange(7).repeat(3, 1, 1)), ("input_ids", "position_ids"), {**FREE, "position_ids": {1: "batch", 2: "seq"}})
     unnamed(os.path.join(folder, "rope-sections.onnx"))
     script(folder, "table-remembering", Remembering(), (torch.randn(2, 9, D), torch.randn(2, 7, 5)), ("memory", "values"), {"memory": {0: "batch"}, "values": {0: "batch", 1: "seq"}})
+    script(folder, "table-words", Text(add=Added("scattered")))
+    worded(os.path.join(folder, "table-words.onnx"))
+    caches = (torch.randn(5, 1, H, HD), torch.randn(5, 1, H, HD))
+    ahead = {name: {0: "ahead", 1: "batch"} for name in ("keys", "values")}
+    script(folder, "table-cached", Cached(), (*IDS, *caches), ("input_ids", "keys", "values"), {**FREE, **ahead})
+    script(folder, "rope-cached", Cached(True), (torch.tensor([[3]]), *caches, torch.tensor([5])), ("input_ids", "keys", "values", "length"), {name: {0: "ahead"} for name in ("keys", "values")})
     return [
+        entry("table-words", [learned("table", N, N)], N, "error"),
+        entry("table-cached", [learned("table", N, N)], N, "error"),
+        entry("rope-cached", [rope("cache", 10000.0, capacity=N, rows=N) | dict(accept=dict(form=["baked"]))], N, "error"),  # of one place, whether it is picked is not told
         entry("rope-factor", [rope("runtime", 10000.0, scaling=dict(type="none", attention_factor=1.25))], None, "continues"),
         entry("rope-apart", [rope("cache", 10000.0, layout="interleaved", capacity=N, rows=N + 1)], N, "error"),
         entry("added-eye", [learned("table", N, N)], N, "error"),
