@@ -161,7 +161,9 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 			for i := range v.Ints {
 				v.Ints[i] = int64(s.Length + s.past)
 			}
-		case v.Known() && len(in.Dims) == 1 && in.Dims[0].Value == 1 && slices.ContainsFunc(given, func(other *onnx.ValueInfo) bool { return len(other.Dims) > 1 && other.Type.IsInteger() && !isMask(other) }):
+		case v.Known() && len(in.Dims) == 1 && in.Dims[0].Value == 1 && slices.ContainsFunc(given, func(other *onnx.ValueInfo) bool {
+			return len(other.Dims) > 1 && other.Type.IsInteger() && !isMask(other)
+		}):
 			v.Data = false // a number beside tokens
 		case anonymous(in):
 			if matrices++; matrices > 1 { // the first are tokens; ones do for masks and for kinds of tokens
