@@ -137,7 +137,7 @@ func (d *detector) meet() {
 	for _, s := range d.e.Scopes() {
 		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
-			if adds(n) && n.Op != "Concat" && !met[n] && trace.MakesScores(s, n) {
+			if adds(n) && !eval.Is(n, eval.Joining) && !met[n] && trace.MakesScores(s, n) {
 				d.between(s, n)
 			}
 		}

@@ -339,5 +339,4 @@ MORE = [
     Fault("rows-for-fractions", f"{OP}/waves/angle.go", 'if in := fractions(a); in != "" {', 'if in := fractions(a); in == "no" {', "positions with fractions get a table", (OP,)),
     Fault("words-for-tokens", f"{OP}/probe/given.go", "	if !made {", "	if len(has) < 0 {", "of a model of words no encoding is told", (OP,)),
     Fault("caches-followed", f"{OP}/probe/step.go", 'case n.Op == "Concat" && at == 0:', 'case n.Op == "Concat" && at == 99:', "the length of caches is told as the first row of a table", (OP,)),
-    Fault("number-beside", f"{OP}/probe/inputs.go", "			v.Data = false // a number beside tokens", "			v.Data = true // a number beside tokens", "of a cache that a number picks a row of none is told", (OP,)),
 ]

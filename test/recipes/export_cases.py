@@ -769,25 +769,17 @@ class Remembering(nn.Module):
 
 
 class Cached(nn.Module):
-    """Keys and values ahead of those of a call, whose first axis is that of tokens: with a table by places behind them, or with a cache of cosines and
-    sines of which a number that comes in picks a row ("turned")."""
+    """A table by places behind keys and values whose first axis is that of tokens."""
 
-    def __init__(self, turned=False):
+    def __init__(self):
         super().__init__()
-        self.embed, self.places, self.qkv, self.out, self.turned = nn.Embedding(V, D), nn.Embedding(N, D), nn.Linear(D, 3 * D), nn.Linear(D, D), turned
-        angles = (torch.arange(N)[:, None] * 10000.0 ** (-torch.arange(0, HD, 2) / HD)).repeat(1, 2)
-        self.register_buffer("cos", angles.cos())
-        self.register_buffer("sin", angles.sin())
+        self.embed, self.places, self.qkv, self.out = nn.Embedding(V, D), nn.Embedding(N, D), nn.Linear(D, 3 * D), nn.Linear(D, D)
 
-    def forward(self, input_ids, keys, values, length=None):
+    def forward(self, input_ids, keys, values):
         x = self.embed(input_ids)
         b, n, _ = x.shape
-        if not self.turned:
-            x = x + self.places(torch.arange(keys.shape[0], keys.shape[0] + n))
+        x = x + self.places(torch.arange(keys.shape[0], keys.shape[0] + n))
         q, k, v = (t.view(b, n, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
-        if self.turned:
-            cos, sin = self.cos[length], self.sin[length]
-            q, k = (t * cos + torch.cat([-t[..., HD // 2 :], t[..., : HD // 2]], -1) * sin for t in (q, k))
         k, v = torch.cat([keys, k.permute(2, 0, 1, 3)]), torch.cat([values, v.permute(2, 0, 1, 3)])
         seen = (q @ k.permute(1, 2, 3, 0) / math.sqrt(HD)).softmax(-1) @ v.permute(1, 2, 0, 3)
         return x + self.out(seen.transpose(1, 2).reshape(b, n, D)), k, v
@@ -1057,11 +1049,9 @@ def misread(folder):
     caches = (torch.randn(5, 1, H, HD), torch.randn(5, 1, H, HD))
     ahead = {name: {0: "ahead", 1: "batch"} for name in ("keys", "values")}
     script(folder, "table-cached", Cached(), (*IDS, *caches), ("input_ids", "keys", "values"), {**FREE, **ahead})
-    script(folder, "rope-cached", Cached(True), (torch.tensor([[3]]), *caches, torch.tensor([5])), ("input_ids", "keys", "values", "length"), {name: {0: "ahead"} for name in ("keys", "values")})
     return [
         entry("table-words", [learned("table", N, N)], N, "error"),
         entry("table-cached", [learned("table", N, N)], N, "error"),
-        entry("rope-cached", [rope("cache", 10000.0, capacity=N, rows=N) | dict(accept=dict(form=["baked"]))], N, "error"),  # of one place, whether it is picked is not told
         entry("rope-factor", [rope("runtime", 10000.0, scaling=dict(type="none", attention_factor=1.25))], None, "continues"),
         entry("rope-apart", [rope("cache", 10000.0, layout="interleaved", capacity=N, rows=N + 1)], N, "error"),
         entry("added-eye", [learned("table", N, N)], N, "error"),

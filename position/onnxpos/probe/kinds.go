@@ -256,7 +256,7 @@ func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 	if len(in.Dims) == 3 && in.Dims[2].Value < 0 {
 		return 0 // features first: the axis that is free runs over positions
 	}
-	if n := in.Dims[axis].Value; n > 1 && (in.Type.IsInteger() || len(in.Dims) == 3) {
+	if n := in.Dims[axis].Value; n > 1 && (in.Type.IsInteger() || in.Type == onnx.String || len(in.Dims) == 3) {
 		return int(n)
 	}
 	return 0

@@ -78,15 +78,17 @@ func (p *Probe) joins(in *onnx.ValueInfo) (axes []int) {
 		name   string
 		origin []int // the axis of the input that each of its axes is, −1 of others
 	}
-	queue := []value{{in.Name, origin}}
-	for i := 0; i < len(queue) && i < maxMoved; i++ {
+	queue, steps := []value{{in.Name, origin}}, 0
+	for i := 0; i < len(queue); i++ {
 		v := queue[i]
 		number, ok := w.Number(v.name)
 		if !ok {
 			continue
 		}
 		for _, n := range w.Readers(number) {
-			p.Budget.Spend(1)
+			if steps++; steps > maxMoved {
+				return axes
+			}
 			at := slices.Index(n.Inputs, v.name)
 			switch k := len(v.origin); {
 			case n.Op == "Concat" && at == 0:
@@ -109,8 +111,8 @@ func (p *Probe) joins(in *onnx.ValueInfo) (axes []int) {
 	return axes
 }
 
-// maxMoved bounds the values between an input and what is put behind it.
-const maxMoved = 64
+// maxMoved bounds the nodes between an input and what is put behind it.
+const maxMoved = 1 << 9
 
 // movedBy are the axes of what a node makes of a value, as those of the value are of an input; nil where it does more than to take them apart or
 // to move them.
@@ -129,7 +131,10 @@ func movedBy(w *onnx.Wiring, n *onnx.Node, origin []int) []int {
 			out[i] = origin[from]
 		}
 	case "Gather": // one layer of several, or keys out of keys and values
-		number, _ := w.Input(n, 1)
+		number, ok := w.Input(n, 1)
+		if !ok {
+			return nil
+		}
 		t, axis := constantOf(w, number), onnx.Dimension(n.Int("axis", 0), len(origin))
 		if t == nil || len(t.Dims) > 0 || axis < 0 || axis >= len(origin) {
 			return nil
@@ -171,8 +176,12 @@ func (p *Probe) pasts() map[demanded]bool {
 	out, named := map[demanded]bool{}, map[string]bool{}
 	given, cached := Given(p.File), p.cached()
 	dim := func(of demanded) onnx.Dim {
-		i := slices.IndexFunc(given, func(in *onnx.ValueInfo) bool { return in.Name == of.input })
-		return given[i].Dims[of.axis]
+		for _, in := range given {
+			if in.Name == of.input && of.axis < len(in.Dims) {
+				return in.Dims[of.axis]
+			}
+		}
+		return onnx.Dim{}
 	}
 	for _, of := range p.ahead() {
 		if d := dim(of); d.Value < 0 {
@@ -247,6 +256,9 @@ func (p *Probe) fixedPast() int {
 	past := int64(-1)
 	for i, of := range p.ahead() {
 		for _, in := range Given(p.File) {
+			if of.axis >= len(in.Dims) {
+				continue
+			}
 			if in.Name == of.input && (i == 0 || in.Dims[of.axis].Value == past) {
 				past = in.Dims[of.axis].Value
 			} else if in.Name == of.input {
