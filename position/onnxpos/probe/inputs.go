@@ -25,6 +25,7 @@ type Sizes struct {
 	end                 int64              // the token that each text ends with; 0: any
 	otherwise           bool               // truth values that stand alone are false, as `use_cache_branch` is in the first call of a merged decoder
 	SequenceFirst       bool               // of axes whose names do not say it, the first runs over tokens and the second over the batch
+	exchanged           [2]string          // names of axes that were given the wrong way round
 	pasts               *map[demanded]bool // axes that run over cached tokens, beside those that say so
 	demanded            *map[demanded]int  // what the graph's operators demand; nil: nothing
 }
@@ -54,6 +55,9 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 	}
 	if s.pasts != nil && (*s.pasts)[demanded{in.Name, axis}] {
 		return s.past
+	}
+	if i := slices.Index(s.exchanged[:], d.Param); i >= 0 && d.Param != "" {
+		d.Param = s.exchanged[1-i]
 	}
 	name, owner := strings.ToLower(d.Param), strings.ToLower(in.Name)
 	last := axis > 0 && !slices.ContainsFunc(in.Dims[axis+1:], func(d onnx.Dim) bool { return d.Value < 0 })
@@ -374,7 +378,7 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return int64(i%max(last, 1) + i/max(last, 1)%max(shape[1], 1) + s.past)
 	case IsPositions(in.Name) && len(shape) == 2 && namesBatch(in.Dims[1]):
 		return int64(i/last + s.past)
-	case IsPositions(in.Name) && last > 1, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
+	case IsPositions(in.Name) && last > 1:
 		return int64(i%max(last, 1) + s.past)
 	case IsPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
 		return int64(s.past) // a single number that is no length says where positions begin

@@ -156,7 +156,8 @@ func (p *Probe) TokenInput() *onnx.ValueInfo {
 func (p *Probe) TokenMatrix() *onnx.ValueInfo { return p.kinds().tokens }
 
 // TurnAxes takes the first axis of the main input for that of tokens and the second for the batch, where their names do not say which is
-// which. It returns what takes that back, nil where nothing changes.
+// which, or one for the other where they say what cannot be: each place would see itself alone. It returns what takes that back, nil where
+// nothing changes.
 func (p *Probe) TurnAxes() (back func()) {
 	in, was, e := p.TokenInput(), p.Sizes, p.Eval
 	if in == nil {
@@ -167,10 +168,30 @@ func (p *Probe) TurnAxes() (back func()) {
 	}
 	s := was
 	s.SequenceFirst = true
+	if s.dimension(in, 0, noPicture) == was.dimension(in, 0, noPicture) && p.seesItselfAlone() {
+		s = was
+		s.exchanged = [2]string{in.Dims[0].Param, in.Dims[1].Param}
+	}
 	if s.dimension(in, 0, noPicture) == was.dimension(in, 0, noPicture) || !p.take(s) {
 		return nil
 	}
 	return func() { p.Sizes, p.Eval, p.probes = was, e, nil }
+}
+
+// seesItselfAlone reports whether all attentions have one key at several places: they would look across the batch.
+func (p *Probe) seesItselfAlone() (alone bool) {
+	for _, n := range p.File.Graph.Nodes {
+		if !eval.Is(n, eval.Softmax) {
+			continue
+		}
+		shape := p.Eval.Main.Input(n, 0).Shape
+		axis := n.Axis(-1, len(shape))
+		if axis < 0 || axis >= len(shape) || shape[axis] != 1 {
+			return false
+		}
+		alone = true
+	}
+	return alone
 }
 
 // WaveInput is a raw audio input: (batch, samples).
