@@ -768,6 +768,17 @@ class Remembering(nn.Module):
         return x + self.out((x @ self.keys(memory).transpose(1, 2) / math.sqrt(D)).softmax(-1) @ memory)
 
 
+class Stacked3(nn.Module):
+    """Tokens, their kinds and their places in one input."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.kinds, self.places, self.layer = nn.Embedding(V, D), nn.Embedding(2, D), nn.Embedding(N, D), Attention()
+
+    def forward(self, features):
+        return self.layer(self.embed(features[0]) + self.kinds(features[1]) + self.places(torch.arange(features.shape[2])))
+
+
 class Cached(nn.Module):
     """A table by places behind keys and values whose first axis is that of tokens."""
 
@@ -1046,10 +1057,14 @@ def misread(folder):
     script(folder, "table-remembering", Remembering(), (torch.randn(2, 9, D), torch.randn(2, 7, 5)), ("memory", "values"), {"memory": {0: "batch"}, "values": {0: "batch", 1: "seq"}})
     script(folder, "table-words", Text(add=Added("scattered")))
     worded(os.path.join(folder, "table-words.onnx"))
+    script(folder, "table-exchanged", Text(add=Added("scattered")), axes={"input_ids": {0: "sequence", 1: "batch"}})
+    script(folder, "table-stacked", Stacked3(), (torch.stack([IDS[0], IDS[0] % 2, torch.arange(7)[None]]),), ("features",), {"features": {1: "batch", 2: "seq"}})
     caches = (torch.randn(5, 1, H, HD), torch.randn(5, 1, H, HD))
     ahead = {name: {0: "ahead", 1: "batch"} for name in ("keys", "values")}
     script(folder, "table-cached", Cached(), (*IDS, *caches), ("input_ids", "keys", "values"), {**FREE, **ahead})
     return [
+        entry("table-exchanged", [learned("table", N, N)], N, "error"),
+        entry("table-stacked", [learned("table", N, N)], N, "error"),
         entry("table-words", [learned("table", N, N)], N, "error"),
         entry("table-cached", [learned("table", N, N)], N, "error"),
         entry("rope-factor", [rope("runtime", 10000.0, scaling=dict(type="none", attention_factor=1.25))], None, "continues"),
