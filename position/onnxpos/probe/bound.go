@@ -129,18 +129,21 @@ func (p *Probe) lastOf(tried []int) (end End) {
 func (p *Probe) listEnd(end End) End {
 	const mostLists = 8
 	asked := map[int]bool{}
+	longer, longest := p.At(longerLength).Main, p.At(longerLengths[len(longerLengths)-1]).Main
 	for _, n := range p.File.Graph.Nodes {
-		data, index := p.Eval.Main.Value(n.Input(0)), n.Input(1)
-		axis := int(n.Int("axis", 0))
-		if n.Op != "Gather" && n.Op != "GatherElements" || axis < 0 || axis >= len(data.Shape) || len(asked) == mostLists {
+		if n.Op != "Gather" && n.Op != "GatherElements" || !longest.Value(n.Input(1)).Large() || len(asked) == mostLists {
 			continue
 		}
-		size, longest := data.Shape[axis], p.At(longerLengths[len(longerLengths)-1]).Main
+		data, index, axis := p.Eval.Main.Value(n.Input(0)), n.Input(1), int(n.Int("axis", 0))
+		if axis < 0 || axis >= len(data.Shape) {
+			continue
+		}
+		size := data.Shape[axis]
 		if far := longest.Value(n.Input(0)).Shape; axis >= len(far) || far[axis] != size {
 			continue
 		}
 		for _, runs := range []int{(size + 1) / 2, size} {
-			if asked[runs] || runs < longerLength && !p.At(longerLength).Main.Value(index).Large() || runs > maxBound || !longest.Value(index).Large() {
+			if asked[runs] || runs < longerLength && !longer.Value(index).Large() || runs > maxBound {
 				continue
 			}
 			asked[runs] = true
