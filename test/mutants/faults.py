@@ -341,4 +341,5 @@ MORE = [
     Fault("caches-followed", f"{OP}/probe/step.go", 'case n.Op == "Concat" && at == 0:', 'case n.Op == "Concat" && at == 99:', "the length of caches is told as the first row of a table", (OP,)),
     Fault("axes-exchanged", f"{OP}/probe/kinds.go", "p.seesItselfAlone() {", "p.seesItselfAlone() && len(in.Dims) > 99 {", "of names that say the wrong way round none is told", (OP,)),
     Fault("rows-of-three", f"{OP}/probe/inputs.go", "	case IsPositions(in.Name) && last > 1:", "	case IsPositions(in.Name) && last > 1, len(shape) == 3 && in.Dims[0].Value == 3:", "tables of tokens are told as tables of positions", (OP,)),
+    Fault("moves-with-caches", f"{OP}/beyond.go", "next[0] == now[0]+1 {", "next[0] == now[0]+99 {", "the length of caches of which nothing is told is told as the first row of a table", (OP,)),
 ]

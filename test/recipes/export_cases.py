@@ -780,15 +780,18 @@ class Stacked3(nn.Module):
 
 
 class Cached(nn.Module):
-    """A table by places behind keys and values whose first axis is that of tokens."""
+    """A table by places behind keys and values whose first axis is that of tokens, or the second, with the heads side by side ("flat")."""
 
-    def __init__(self):
+    def __init__(self, flat=False):
         super().__init__()
+        self.flat = flat
         self.embed, self.places, self.qkv, self.out = nn.Embedding(V, D), nn.Embedding(N, D), nn.Linear(D, 3 * D), nn.Linear(D, D)
 
     def forward(self, input_ids, keys, values):
         x = self.embed(input_ids)
         b, n, _ = x.shape
+        if self.flat:
+            keys, values = (t.view(b, -1, H, HD).permute(1, 0, 2, 3) for t in (keys, values))
         x = x + self.places(torch.arange(keys.shape[0], keys.shape[0] + n))
         q, k, v = (t.view(b, n, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
         k, v = torch.cat([keys, k.permute(2, 0, 1, 3)]), torch.cat([values, v.permute(2, 0, 1, 3)])
@@ -1062,7 +1065,10 @@ def misread(folder):
     caches = (torch.randn(5, 1, H, HD), torch.randn(5, 1, H, HD))
     ahead = {name: {0: "ahead", 1: "batch"} for name in ("keys", "values")}
     script(folder, "table-cached", Cached(), (*IDS, *caches), ("input_ids", "keys", "values"), {**FREE, **ahead})
+    flat = (torch.randn(1, 5, D), torch.randn(1, 5, D))
+    script(folder, "table-flat", Cached(True), (*IDS, *flat), ("input_ids", "keys", "values"), {**FREE, **{name: {0: "batch", 1: "ahead"} for name in ("keys", "values")}})
     return [
+        entry("table-flat", [learned("table", N, N)], N, "error"),
         entry("table-exchanged", [learned("table", N, N)], N, "error"),
         entry("table-stacked", [learned("table", N, N)], N, "error"),
         entry("table-words", [learned("table", N, N)], N, "error"),

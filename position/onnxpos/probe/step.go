@@ -210,6 +210,59 @@ func (p *Probe) pasts() map[demanded]bool {
 	return out
 }
 
+// Place is an axis of an input.
+type Place struct {
+	Input string
+	Axis  int
+}
+
+// mostPlaces bounds the axes that are tried for those of cached tokens.
+const mostPlaces = 8
+
+// MayBeCached are axes of inputs of numbers, of no size of their own, that may be those of cached tokens: they share no name with the main input.
+func (p *Probe) MayBeCached() (out []Place) {
+	main := p.TokenInput()
+	for _, in := range Given(p.File) {
+		for axis, d := range in.Dims {
+			shared := main != nil && d.Param != "" && slices.ContainsFunc(main.Dims, func(o onnx.Dim) bool { return o.Param == d.Param })
+			if in.Type.IsFloat() && in != main && !isMask(in) && len(in.Dims) > 1 && d.Value < 0 && !namesBatch(d) && !shared && !(*p.Sizes.pasts)[demanded{in.Name, axis}] && len(out) < mostPlaces {
+				out = append(out, Place{in.Name, axis})
+			}
+		}
+	}
+	return out
+}
+
+// WithOneMore is an evaluation with one more at an axis of an input.
+func (p *Probe) WithOneMore(at Place) *eval.Evaluator {
+	shape := p.Eval.Main.Value(at.Input).Shape
+	if at.Axis >= len(shape) {
+		return p.Eval
+	}
+	held := maps.Clone(p.demanded)
+	if held == nil {
+		held = map[demanded]int{}
+	}
+	held[demanded{at.Input, at.Axis}] = shape[at.Axis] + 1
+	s := p.Sizes
+	s.demanded = &held
+	return p.Evaluate(s)
+}
+
+// TakeForCached takes an axis of an input, and of those of the same sizes, for one of cached tokens, and reports whether the graph runs so.
+func (p *Probe) TakeForCached(at Place) bool {
+	given := Given(p.File)
+	i := slices.IndexFunc(given, func(in *onnx.ValueInfo) bool { return in.Name == at.Input })
+	s, pasts := p.Sizes, maps.Clone(*p.Sizes.pasts)
+	for _, in := range given {
+		if in.Type == given[i].Type && sameSizes(in, given[i]) {
+			pasts[demanded{in.Name, at.Axis}] = true
+		}
+	}
+	s.pasts = &pasts
+	return p.take(s)
+}
+
 // CachesOf are the inputs that hold keys and values of so many tokens, whether there are as many yet or not, and their axis of tokens: the
 // one of that size, beside the first. A call writes its own among them (static caches); masks over them are as long.
 func (p *Probe) CachesOf(length int) map[string]int {
