@@ -215,7 +215,7 @@ type DataNamer interface {
 // free although only one size fits: the size of a head in a cache.
 type InputSizer interface {
 	// InputSizes are these sizes, by the input's name: one a dimension, 0 where it is
-	// free or the file states it.
+	// free or the file states it, −1 where it is of cached tokens, of which there may be none.
 	InputSizes() map[string][]int
 }
 

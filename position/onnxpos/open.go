@@ -100,7 +100,7 @@ func (m *Model) refit() {
 }
 
 // InputSizes are sizes of free dimensions of inputs, by the inputs' names: those that the
-// graph's operators demand; 0 where they demand none.
+// graph's operators demand; 0 where they demand none, −1 of cached tokens, of which there may be none.
 func (m *Model) InputSizes() map[string][]int {
 	out := map[string][]int{}
 	for _, in := range m.graph.File.Graph.Inputs {

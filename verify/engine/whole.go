@@ -28,7 +28,7 @@ type Side struct {
 	// Fails is set where more than Length positions fail, by inspect.
 	Fails bool `json:"fails"`
 	// Sizes are those of dimensions that the file leaves free and the graph does not, by the
-	// input's name (position.InputSizer): 0 where a caller may choose.
+	// input's name (position.InputSizer): 0 where a caller may choose, −1 where there may be none.
 	Sizes map[string][]int `json:"sizes,omitempty"`
 }
 

@@ -351,11 +351,15 @@ func (p *Probe) Refit() bool {
 }
 
 // Demanded are the sizes that the graph demands of an input's dimensions, 0 where of one
-// it demands none; nil where of all.
+// it demands none, and −1 of cached tokens, of which there may be none; nil where of all.
 func (p *Probe) Demanded(in *onnx.ValueInfo) []int {
 	var out []int
 	for axis := range in.Dims {
-		if n := p.demanded[demanded{in.Name, axis}]; n > 0 {
+		n := p.demanded[demanded{in.Name, axis}]
+		if n == 0 && p.Sizes.past == 0 && (*p.Sizes.pasts)[demanded{in.Name, axis}] {
+			n = -1
+		}
+		if n != 0 {
 			if out == nil {
 				out = make([]int, len(in.Dims))
 			}

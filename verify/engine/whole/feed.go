@@ -29,8 +29,8 @@ func feed(inputs []onnxruntime.Input, sizes map[string][]int, n int) ([]onnxrunt
 		elements := 1
 		for axis := range in.Dims {
 			d := dimension(in, axis, n)
-			if demanded := sizes[in.Name]; axis < len(demanded) && demanded[axis] > 0 {
-				d = demanded[axis]
+			if demanded := sizes[in.Name]; axis < len(demanded) && demanded[axis] != 0 {
+				d = max(demanded[axis], 0)
 			}
 			t.Dims = append(t.Dims, int64(d))
 			if elements *= d; elements > maxInput {
