@@ -337,7 +337,7 @@ MORE = [
     Fault("half-computed", f"{OP}/table.go", "	return all[len(all)-1]\n", "	return all[0]\n", "sines of half precision are told as unknown", (OP,)),
     Fault("constant-sinks", f"{OP}/trace/scores.go", "!betweenScores(n) && !joinsSinks(s, n)", "!betweenScores(n)", "a window behind sinks is not seen", (OP,)),
     Fault("rows-for-fractions", f"{OP}/waves/angle.go", 'if in := fractions(a); in != "" {', 'if in := fractions(a); in == "no" {', "positions with fractions get a table", (OP,)),
-    Fault("words-for-tokens", f"{OP}/probe/given.go", "	if !made {", "	if len(has) < 0 {", "of a model of words no encoding is told", (OP,)),
+    Fault("words-for-tokens", f"{OP}/probe/given.go", "	if !made {", "	if !made && len(has) < 0 {", "of a model of words no encoding is told", (OP,)),
     Fault("caches-followed", f"{OP}/probe/step.go", 'case n.Op == "Concat" && at == 0:', 'case n.Op == "Concat" && at == 99:', "the length of caches is told as the first row of a table", (OP,)),
     Fault("axes-exchanged", f"{OP}/probe/kinds.go", "p.seesItselfAlone() {", "p.seesItselfAlone() && len(in.Dims) > 99 {", "of names that say the wrong way round none is told", (OP,)),
     Fault("rows-of-three", f"{OP}/probe/inputs.go", "	case IsPositions(in.Name) && last > 1:", "	case IsPositions(in.Name) && last > 1, len(shape) == 3 && in.Dims[0].Value == 3:", "tables of tokens are told as tables of positions", (OP,)),
