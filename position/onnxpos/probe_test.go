@@ -55,8 +55,8 @@ func TestCachesOfFreeHeads(t *testing.T) {
 		t.Errorf("%d caches have sizes: %v", len(sizes), sizes)
 	}
 	for name, s := range sizes {
-		if shape := m.graph.Eval.Main.Value(name).Shape; !slices.Equal(s, []int{0, 0, 0, 16}) || !slices.Equal(shape, []int{1, 1, 0, 16}) {
-			t.Errorf("%s: %v of %v, want heads of 16", name, shape, s)
+		if shape := m.graph.Eval.Main.Value(name).Shape; !slices.Equal(s, []int{0, 0, -1, 16}) || !slices.Equal(shape, []int{1, 1, 0, 16}) {
+			t.Errorf("%s: %v of %v, want heads of 16 and no token", name, shape, s)
 		}
 	}
 }
