@@ -12,8 +12,8 @@ import (
 // inputs are the model's inputs by what they carry; nil where there is none of a
 // kind.
 type inputs struct {
-	tokens   *onnx.ValueInfo // the first integer matrix that is no mask, of those of free length if one is; a list of one sequence, where nothing else carries it
-	features *onnx.ValueInfo // the first of (batch, frames, channels) or the like, as well
+	tokens   *onnx.ValueInfo // the first matrix of whole numbers that is no mask, or of words; a list of one sequence, where nothing else carries it
+	features *onnx.ValueInfo // the first of (batch, frames, channels) or the like, or the one of free length behind a memory of one length
 	wave     *onnx.ValueInfo // the first matrix of samples
 	image    *onnx.ValueInfo // the first picture or video
 }
