@@ -235,7 +235,7 @@ func (p *Probe) sizedTogether(length int) Sizes {
 	s, held := p.Sized(length), maps.Clone(p.demanded)
 	for _, in := range Given(p.File) {
 		for axis := range in.Dims {
-			if d := (demanded{in.Name, axis}); in.Type.IsFloat() && !isMask(in) && held[d] == p.Sizes.Length {
+			if d := (InputAxis{in.Name, axis}); in.Type.IsFloat() && !isMask(in) && held[d] == p.Sizes.Length {
 				held[d] = length
 			}
 		}
@@ -249,7 +249,7 @@ func (p *Probe) sizedAlone(length int) (s Sizes, others bool) {
 	s = p.Sized(length)
 	held := maps.Clone(p.demanded)
 	if held == nil {
-		held = map[demanded]int{}
+		held = map[InputAxis]int{}
 	}
 	for _, d := range slices.Concat(p.otherSequences()...) {
 		held[d], others = cmp.Or(held[d], p.Sizes.Length), true
@@ -265,7 +265,7 @@ func (p *Probe) Apart() (e *eval.Evaluator, ok bool) {
 		return p.apart.run, p.apart.ok || !p.apart.looked
 	}
 	p.apart.looked = true
-	held, known, sizes := map[demanded]int{}, p.FailsAnyway(), p.Sizes
+	held, known, sizes := map[InputAxis]int{}, p.FailsAnyway(), p.Sizes
 	maps.Copy(held, p.demanded)
 	others := p.otherSequences()
 	for i, group := range others[:min(len(others), maxApart)] {

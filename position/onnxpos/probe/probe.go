@@ -43,7 +43,7 @@ type Probe struct {
 		searched bool
 		first    *onnx.Node
 	}
-	demanded map[demanded]int        // sizes of free dimensions that operators demand
+	demanded map[InputAxis]int       // sizes of free dimensions that operators demand
 	names    map[*onnx.Tensor]string // of constants without a name of their own, once one was asked for
 	failed   map[int]*eval.Failure   // what fails at a length, by length
 	apart    struct {                // see Apart
@@ -111,7 +111,7 @@ func (p *Probe) probePair() {
 // fitFailures demands of free dimensions of inputs what the nodes that read them, and fail, want: as many channels as a convolution has
 // weights for; and of keys and values the sizes of those that are put behind them, where the graph runs then.
 func (p *Probe) fitFailures() {
-	var behind []demanded
+	var behind []InputAxis
 	for range maxFits {
 		wanted := false
 		for _, f := range p.Eval.Failures {
@@ -127,7 +127,7 @@ func (p *Probe) fitFailures() {
 					p.Demand(in.Name, d, size)
 					wanted = true
 					if !f.Node.IsConvolution() {
-						behind = append(behind, demanded{in.Name, d})
+						behind = append(behind, InputAxis{in.Name, d})
 					}
 				}
 			}
@@ -138,7 +138,7 @@ func (p *Probe) fitFailures() {
 	}
 	if len(behind) > 0 && len(p.Eval.Failures) > 0 {
 		for _, d := range behind {
-			p.Demand(d.input, d.axis, 0)
+			p.Demand(d.Input, d.Axis, 0)
 		}
 		p.Refit()
 	}
@@ -334,9 +334,9 @@ func framesOf(e *eval.Evaluator, nodes []*onnx.Node) (frames int, runs bool) {
 // such as a head's of a cache. Refit then evaluates the graph anew.
 func (p *Probe) Demand(input string, axis, size int) {
 	if p.demanded == nil {
-		p.demanded = map[demanded]int{}
+		p.demanded = map[InputAxis]int{}
 	}
-	p.demanded[demanded{input, axis}] = size
+	p.demanded[InputAxis{input, axis}] = size
 }
 
 // Refit evaluates the graph anew, at sizes that fit what was demanded. It reports whether
@@ -355,8 +355,8 @@ func (p *Probe) Refit() bool {
 func (p *Probe) Demanded(in *onnx.ValueInfo) []int {
 	var out []int
 	for axis := range in.Dims {
-		n := p.demanded[demanded{in.Name, axis}]
-		if n == 0 && p.Sizes.past == 0 && (*p.Sizes.pasts)[demanded{in.Name, axis}] {
+		n := p.demanded[InputAxis{in.Name, axis}]
+		if n == 0 && p.Sizes.past == 0 && (*p.Sizes.pasts)[InputAxis{in.Name, axis}] {
 			n = -1
 		}
 		if n != 0 {
@@ -433,7 +433,7 @@ func (p *Probe) probeApart() {
 		for _, n := range p.wantedLengths() {
 			for i := -1; i < len(others) && tried < maxApart; i++ {
 				tried++
-				s, demands := p.Sizes, map[demanded]int{}
+				s, demands := p.Sizes, map[InputAxis]int{}
 				maps.Copy(demands, p.demanded)
 				if i < 0 {
 					s.Length = n
@@ -461,7 +461,7 @@ func (p *Probe) probeApart() {
 }
 
 // otherSequences are the free axes of inputs beside the tokens that are none of the tokens' by name: those of one name together.
-func (p *Probe) otherSequences() (out [][]demanded) {
+func (p *Probe) otherSequences() (out [][]InputAxis) {
 	tokens, named := p.TokenInput(), map[string]int{}
 	if tokens == nil {
 		return nil
@@ -476,7 +476,7 @@ func (p *Probe) otherSequences() (out [][]demanded) {
 				at, out = len(out), append(out, nil)
 				named[d.Param] = at
 			}
-			out[at] = append(out[at], demanded{in.Name, axis})
+			out[at] = append(out[at], InputAxis{in.Name, axis})
 		}
 	}
 	return out

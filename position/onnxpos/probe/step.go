@@ -56,11 +56,11 @@ func (p *Probe) cached() (out []*onnx.ValueInfo) {
 }
 
 // ahead are the axes of cached tokens of keys and values that stand ahead of those of a call.
-func (p *Probe) ahead() (out []demanded) {
+func (p *Probe) ahead() (out []InputAxis) {
 	for _, c := range p.cached() {
 		for _, axis := range p.joins(c) {
 			if axis < len(c.Dims) && !namesBatch(c.Dims[axis]) && (axis > 0 || c.Dims[0].Value < 0) {
-				out = append(out, demanded{c.Name, axis})
+				out = append(out, InputAxis{c.Name, axis})
 			}
 		}
 	}
@@ -171,20 +171,22 @@ func movedBy(w *onnx.Wiring, n *onnx.Node, origin []int) []int {
 	return out
 }
 
-// pasts are the axes of cached tokens, and all of their names, which are no other input's.
-func (p *Probe) pasts() map[demanded]bool {
-	out, named := map[demanded]bool{}, map[string]bool{}
-	given, cached := Given(p.File), p.cached()
-	dim := func(of demanded) onnx.Dim {
-		for _, in := range given {
-			if in.Name == of.input && of.axis < len(in.Dims) {
-				return in.Dims[of.axis]
-			}
+// declared is an axis as the inputs declare it.
+func declared(given []*onnx.ValueInfo, of InputAxis) onnx.Dim {
+	for _, in := range given {
+		if in.Name == of.Input && of.Axis < len(in.Dims) {
+			return in.Dims[of.Axis]
 		}
-		return onnx.Dim{}
 	}
+	return onnx.Dim{}
+}
+
+// pasts are the axes of cached tokens, and all of their names, which are no other input's.
+func (p *Probe) pasts() map[InputAxis]bool {
+	out, named := map[InputAxis]bool{}, map[string]bool{}
+	given, cached := Given(p.File), p.cached()
 	for _, of := range p.ahead() {
-		if d := dim(of); d.Value < 0 {
+		if d := declared(given, of); d.Value < 0 {
 			out[of], named[d.Param] = true, d.Param != ""
 		}
 	}
@@ -196,37 +198,31 @@ func (p *Probe) pasts() map[demanded]bool {
 		}
 	}
 	for of := range out {
-		if d := dim(of); d.Param != "" && !named[d.Param] {
+		if d := declared(given, of); d.Param != "" && !named[d.Param] {
 			delete(out, of)
 		}
 	}
 	for _, in := range given {
 		for axis, d := range in.Dims {
 			if d.Value < 0 && named[d.Param] {
-				out[demanded{in.Name, axis}] = true
+				out[InputAxis{in.Name, axis}] = true
 			}
 		}
 	}
 	return out
 }
 
-// Place is an axis of an input.
-type Place struct {
-	Input string
-	Axis  int
-}
-
 // mostPlaces bounds the axes that are tried for those of cached tokens.
 const mostPlaces = 8
 
 // MayBeCached are axes of inputs of numbers, of no size of their own, that may be those of cached tokens: they share no name with the main input.
-func (p *Probe) MayBeCached() (out []Place) {
+func (p *Probe) MayBeCached() (out []InputAxis) {
 	main := p.TokenInput()
 	for _, in := range Given(p.File) {
 		for axis, d := range in.Dims {
 			shared := main != nil && d.Param != "" && slices.ContainsFunc(main.Dims, func(o onnx.Dim) bool { return o.Param == d.Param })
-			if in.Type.IsFloat() && in != main && !isMask(in) && len(in.Dims) > 1 && d.Value < 0 && !namesBatch(d) && !shared && !(*p.Sizes.pasts)[demanded{in.Name, axis}] && len(out) < mostPlaces {
-				out = append(out, Place{in.Name, axis})
+			if in.Type.IsFloat() && in != main && !isMask(in) && len(in.Dims) > 1 && d.Value < 0 && !namesBatch(d) && !shared && !(*p.Sizes.pasts)[InputAxis{in.Name, axis}] && len(out) < mostPlaces {
+				out = append(out, InputAxis{in.Name, axis})
 			}
 		}
 	}
@@ -234,29 +230,29 @@ func (p *Probe) MayBeCached() (out []Place) {
 }
 
 // WithOneMore is an evaluation with one more at an axis of an input.
-func (p *Probe) WithOneMore(at Place) *eval.Evaluator {
+func (p *Probe) WithOneMore(at InputAxis) *eval.Evaluator {
 	shape := p.Eval.Main.Value(at.Input).Shape
 	if at.Axis >= len(shape) {
 		return p.Eval
 	}
 	held := maps.Clone(p.demanded)
 	if held == nil {
-		held = map[demanded]int{}
+		held = map[InputAxis]int{}
 	}
-	held[demanded{at.Input, at.Axis}] = shape[at.Axis] + 1
+	held[at] = shape[at.Axis] + 1
 	s := p.Sizes
 	s.demanded = &held
 	return p.Evaluate(s)
 }
 
 // TakeForCached takes an axis of an input, and of those of the same sizes, for one of cached tokens, and reports whether the graph runs so.
-func (p *Probe) TakeForCached(at Place) bool {
+func (p *Probe) TakeForCached(at InputAxis) bool {
 	given := Given(p.File)
 	i := slices.IndexFunc(given, func(in *onnx.ValueInfo) bool { return in.Name == at.Input })
 	s, pasts := p.Sizes, maps.Clone(*p.Sizes.pasts)
 	for _, in := range given {
 		if in.Type == given[i].Type && sameSizes(in, given[i]) {
-			pasts[demanded{in.Name, at.Axis}] = true
+			pasts[InputAxis{in.Name, at.Axis}] = true
 		}
 	}
 	s.pasts = &pasts
@@ -306,18 +302,13 @@ var crossed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 // fixedPast is of how many tokens the keys and values are that stand ahead of those of a call, 0 where that is free, or not one number.
 func (p *Probe) fixedPast() int {
-	past := int64(-1)
-	for i, of := range p.ahead() {
-		for _, in := range Given(p.File) {
-			if of.axis >= len(in.Dims) {
-				continue
-			}
-			if in.Name == of.input && (i == 0 || in.Dims[of.axis].Value == past) {
-				past = in.Dims[of.axis].Value
-			} else if in.Name == of.input {
-				return 0
-			}
-		}
+	given, ahead := Given(p.File), p.ahead()
+	if len(ahead) == 0 {
+		return 0
+	}
+	past := declared(given, ahead[0]).Value
+	if slices.ContainsFunc(ahead, func(of InputAxis) bool { return declared(given, of).Value != past }) {
+		return 0
 	}
 	return max(int(past), 0)
 }
