@@ -204,8 +204,9 @@ func (t *tableSite) describe(d *detector) {
 	}
 	table := t.rows()
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.Tensor.Type.String()}
+	picked := use.source.Indexed != nil || t.m.CallsOf(t.m.Eval) != nil                                         // by an index, or by what differs from call to call
 	some := t.ofText() && t.m.FixedLength() == 0 && len(use.share.Row) > 0 && len(use.share.Row) != table.Len() // of its rows, as the length is, or all of them again and again
-	if use.source.Indexed == nil && !some || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.ImageInput() != nil && t.Resampled() {
+	if !picked && !some || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.ImageInput() != nil && t.Resampled() {
 		e.Form = report.FormBaked // one length, whatever the input
 	}
 	offset := use.share.First

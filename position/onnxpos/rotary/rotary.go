@@ -618,8 +618,11 @@ func (r *Site) ofHead(m fit.Matrix) fit.Matrix {
 }
 
 // selected reports whether the tables are indexed by position, by a node or
-// inside a fused operator.
+// inside a fused operator, or give other rows in another call.
 func (r *Site) selected() bool {
+	if r.m.CallsOf(r.m.Eval) != nil {
+		return true
+	}
 	for _, u := range r.uses {
 		if u.fused && (u.node.Op != "RotaryEmbedding" || u.position != "" || u.node.Domain == "com.microsoft") {
 			return true
