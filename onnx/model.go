@@ -240,6 +240,12 @@ type ValueInfo struct {
 	frame *frame
 }
 
+// InputAxis is a dimension of a graph input.
+type InputAxis struct {
+	Input string
+	Axis  int
+}
+
 // Dim is one declared dimension: a fixed size, a name, or neither (−1, "").
 type Dim struct {
 	Value int64 // −1 when not fixed

@@ -1,6 +1,10 @@
 package axes
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
 
 // Atom is a smallest part of an axis that is told apart: an input's axis, rows of
 // a constant, or what an operator made of another atom. Atoms that operators lay
@@ -25,10 +29,10 @@ type Atom struct {
 
 // links are how an atom hangs together with others, for those that do.
 type links struct {
-	parts  []*Atom      // what it was cut into, outermost first
-	inputs []inputAxis  // the inputs' axes in the class
-	made   []derivation // how operators made it of others
-	joined []segment    // what a Concat made it of
+	parts  []*Atom          // what it was cut into, outermost first
+	inputs []onnx.InputAxis // the inputs' axes in the class
+	made   []derivation     // how operators made it of others
+	joined []segment        // what a Concat made it of
 }
 
 var noLinks links
@@ -39,12 +43,6 @@ func (a *Atom) own() *links {
 		a.links = new(links)
 	}
 	return a.links
-}
-
-// inputAxis is a dimension of a graph input.
-type inputAxis struct {
-	name string
-	axis int
 }
 
 // derivation is how an atom came from another: by taking some of its places, or
@@ -213,11 +211,11 @@ func (l *Labels) unite(c *call, x, y Axis) bool {
 }
 
 // named reports whether the file gives two axes of an input one name: they are the same places twice (edges between the nodes of a graph).
-func (l *Labels) named(i, j inputAxis) bool {
+func (l *Labels) named(i, j onnx.InputAxis) bool {
 	for _, in := range l.e.File.Graph.Inputs {
-		if in.Name == i.name && max(i.axis, j.axis) < len(in.Dims) {
-			name := in.Dims[i.axis].Param
-			return name != "" && name == in.Dims[j.axis].Param
+		if in.Name == i.Input && max(i.Axis, j.Axis) < len(in.Dims) {
+			name := in.Dims[i.Axis].Param
+			return name != "" && name == in.Dims[j.Axis].Param
 		}
 	}
 	return false
@@ -228,7 +226,7 @@ func (l *Labels) join(c *call, a, b *Atom) bool {
 	l.e.Budget.Spend(1)
 	for _, i := range a.inputs {
 		for _, j := range b.inputs {
-			if i.name == j.name && i.axis != j.axis && !l.named(i, j) {
+			if i.Input == j.Input && i.Axis != j.Axis && !l.named(i, j) {
 				return false
 			}
 		}

@@ -91,6 +91,7 @@ type Labels struct {
 	inputs    map[string]Input
 	inputAxes map[string][]*Atom
 	demands   []Demand
+	ahead     []onnx.InputAxis
 	attending []*Atom  // see compares
 	order     []string // names of inputs, as the graph lists them
 	made      map[*eval.Scope][]labelled
@@ -272,7 +273,7 @@ func (l *Labels) input(name string, in Input) *Value {
 	v := l.constant(l.e.Main.Value(name), in.Depends)
 	for d, axis := range v.Axes {
 		for _, f := range axis {
-			f.own().inputs = []inputAxis{{name, d}}
+			f.own().inputs = []onnx.InputAxis{{Input: name, Axis: d}}
 			if in.Depends == Content {
 				l.inputAxes[name] = append(l.inputAxes[name], f.Atom)
 			}

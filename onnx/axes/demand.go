@@ -1,6 +1,10 @@
 package axes
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
 
 // Demand is a size that an operator demands of an input's dimension which the file
 // leaves free: a cache of keys whose last axis has no size, for a GroupQueryAttention
@@ -23,12 +27,33 @@ func (l *Labels) demand(axis Axis, size int) {
 	}
 	for _, in := range axis[0].inputs {
 		for _, info := range l.e.File.Graph.Inputs {
-			if info.Name != in.name || in.axis >= len(info.Dims) || info.Dims[in.axis].Value >= 0 {
+			if info.Name != in.Input || in.Axis >= len(info.Dims) || info.Dims[in.Axis].Value >= 0 {
 				continue
 			}
-			if d := (Demand{in.name, in.axis, size}); !slices.Contains(l.demands, d) {
+			if d := (Demand{in.Input, in.Axis, size}); !slices.Contains(l.demands, d) {
 				l.demands = append(l.demands, d)
 			}
+		}
+	}
+}
+
+// Ahead are the axes of inputs that Concats and fused attentions put ahead of what is made of others, whatever moved them there, in the order in
+// which they were met, each once: those of the keys and values of earlier tokens, where an input holds such.
+func (l *Labels) Ahead() []onnx.InputAxis { return l.ahead }
+
+// putAhead notes that a value is put behind an axis.
+func (l *Labels) putAhead(axis Axis, behind *Value) {
+	if axis = leaves(axis); len(axis) != 1 {
+		return
+	}
+	for _, in := range axis[0].inputs {
+		own := slices.ContainsFunc(behind.Axes, func(a Axis) bool { // made of the input itself: its channels, say
+			return slices.ContainsFunc(leaves(a), func(f Factor) bool {
+				return slices.ContainsFunc(f.inputs, func(other onnx.InputAxis) bool { return other.Input == in.Input })
+			})
+		})
+		if !own && !slices.Contains(l.ahead, in) {
+			l.ahead = append(l.ahead, in)
 		}
 	}
 }
@@ -49,7 +74,7 @@ func (c *call) caches() []int {
 	return nil
 }
 
-// demandHeads notes of what size the heads in a fused attention's caches must be. Values
+// demandHeads notes of what size the heads in a fused attention's caches must be, and that its keys are put behind those there. Values
 // of a size of their own are told by the operators whose values are an operand.
 func (c *call) demandHeads() {
 	heads := func(names ...string) int {
@@ -87,8 +112,9 @@ func (c *call) demandHeads() {
 		if !c.given(at) {
 			continue
 		}
-		if axes := c.of(at).Axes; len(axes) > 0 {
+		if axes := c.of(at).Axes; len(axes) > 1 {
 			c.l.demand(axes[len(axes)-1], []int{k, v}[i])
+			c.l.putAhead(axes[len(axes)-2], absent)
 		}
 	}
 }

@@ -199,7 +199,7 @@ func (l *Labels) channelsFirst(name string) bool {
 		return false
 	}
 	for _, a := range l.inputAxes[name] {
-		if l.isWeighed(a, 0) && !slices.ContainsFunc(a.root().inputs, func(in inputAxis) bool { return in.name == name && in.axis == 1 }) {
+		if l.isWeighed(a, 0) && !slices.ContainsFunc(a.root().inputs, func(in onnx.InputAxis) bool { return in.Input == name && in.Axis == 1 }) {
 			return false
 		}
 	}
@@ -266,13 +266,13 @@ func (l *Labels) IsOfPositions(axis Axis) bool { return l.positions(axis) }
 // InputPositions reports whether an axis of a graph input runs over positions, and whether each of them, or of what was cut out of it, is compared
 // with each other one, by content.
 func (l *Labels) InputPositions(name string, axis int) (positions, attend bool) {
-	is := inputAxis{name, axis}
+	is := onnx.InputAxis{Input: name, Axis: axis}
 	for _, a := range l.inputAxes[name] {
 		if slices.Contains(a.root().inputs, is) && l.positions(Axis{{Atom: a}}) {
 			positions, attend = true, attend || Attends(Axis{{Atom: a}})
 		}
 	}
-	return positions, attend || positions && slices.ContainsFunc(l.attending, func(a *Atom) bool { return a.isOf(func(in inputAxis) bool { return in == is }) })
+	return positions, attend || positions && slices.ContainsFunc(l.attending, func(a *Atom) bool { return a.isOf(func(in onnx.InputAxis) bool { return in == is }) })
 }
 
 // maxAncestry bounds how far back an axis is followed to an input.
@@ -318,7 +318,7 @@ func (l *Labels) roleOf(a *Atom, depth int) Role {
 
 func (l *Labels) judged(a *Atom, depth int) Role {
 	for _, in := range a.inputs {
-		if l.inputs[in.name].Tokens {
+		if l.inputs[in.Input].Tokens {
 			return Position
 		}
 	}
@@ -332,7 +332,7 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 		}
 		return Position
 	}
-	if a.attends && a.isOf(func(inputAxis) bool { return true }) {
+	if a.attends && a.isOf(func(onnx.InputAxis) bool { return true }) {
 		return Position
 	}
 	role := Other
@@ -363,7 +363,7 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 
 // isOf reports whether an axis is a part of one of some of the inputs', or runs of its places or windows over them, or was picked out of it: then
 // its places are the input's, and attend to each other, though weights sum over the whole elsewhere (patches of a series that is projected as well).
-func (a *Atom) isOf(input func(in inputAxis) bool) bool {
+func (a *Atom) isOf(input func(in onnx.InputAxis) bool) bool {
 	queue := []*Atom{a.root()}
 	for i := 0; i < len(queue) && i < maxCuts; i++ {
 		at := queue[i]
@@ -432,9 +432,9 @@ func (l *Labels) isBrought(a *Atom) bool {
 // isLast reports whether an axis is met by the last ones of inputs of numbers, and by no others.
 func (l *Labels) isLast(a *Atom) bool {
 	inputs := a.root().inputs
-	return len(inputs) > 0 && !slices.ContainsFunc(inputs, func(in inputAxis) bool {
-		k := len(l.given[in.name].Axes)
-		return k < 3 || in.axis != k-1 || l.inputs[in.name].Tokens
+	return len(inputs) > 0 && !slices.ContainsFunc(inputs, func(in onnx.InputAxis) bool {
+		k := len(l.given[in.Input].Axes)
+		return k < 3 || in.Axis != k-1 || l.inputs[in.Input].Tokens
 	})
 }
 
@@ -483,8 +483,8 @@ func (a Axis) InputAxes(input string) []int {
 		}
 		seen[x] = true
 		for _, in := range x.inputs {
-			if in.name == input {
-				found[in.axis] = true
+			if in.Input == input {
+				found[in.Axis] = true
 			}
 		}
 		if x.whole != nil {
@@ -635,7 +635,7 @@ func (l *Labels) prepares(e *event, along []Axis) bool {
 	return slices.ContainsFunc(l.featuresOf(name), func(axis int) bool {
 		return !slices.ContainsFunc(along, func(a Axis) bool {
 			return slices.ContainsFunc(leaves(a), func(f Factor) bool {
-				return f.root().attends || !slices.Contains(f.root().inputs, inputAxis{name, axis})
+				return f.root().attends || !slices.Contains(f.root().inputs, onnx.InputAxis{Input: name, Axis: axis})
 			})
 		})
 	})

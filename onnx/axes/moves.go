@@ -331,6 +331,9 @@ func concat(c *call) []*Value {
 		out.Depends = max(out.Depends, v.Depends)
 		switch {
 		case e.Ranked && len(e.Shape) == len(shape) && len(v.Axes) == len(shape):
+			if i == 0 && c.operands() > 1 && c.isData(1) {
+				c.l.putAhead(v.Axes[axis], c.of(1))
+			}
 			if e.Shape[axis] == 0 {
 				continue
 			}

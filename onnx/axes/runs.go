@@ -1,6 +1,10 @@
 package axes
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
 
 // Run is a run of places of an axis, in its order: tokens, or the places of a grid.
 type Run struct {
@@ -156,7 +160,7 @@ func comesFrom(axis Axis, is func(input string, axis int) bool) bool {
 			continue
 		}
 		seen[a] = true
-		if slices.ContainsFunc(a.inputs, func(in inputAxis) bool { return is(in.name, in.axis) }) {
+		if slices.ContainsFunc(a.inputs, func(in onnx.InputAxis) bool { return is(in.Input, in.Axis) }) {
 			return true
 		}
 		if a.whole != nil {

@@ -407,28 +407,6 @@ func (t *tableSite) fall(now, next []int) {
 	t.countedFrom(last, fmt.Sprintf("is row n − 1 − p + %d for position p of n", last))
 }
 
-// behindCaches looks whether the first row of a table of a text is that of a place behind cached tokens, and takes the axis for theirs with which
-// it moves. It reports whether the graph was looked at anew.
-func (m *Model) behindCaches() bool {
-	if m.graph.TokenInput() == nil || m.graph.CallsOf(m.graph.Eval) != nil {
-		return false
-	}
-	for _, s := range m.sites {
-		t, ok := s.(*tableSite)
-		if !ok || t.uses[0].share == nil || t.uses[0].share.First == 0 {
-			continue
-		}
-		now := t.uses[0].rowsAt(m.graph.Eval, t.origins)
-		for _, at := range m.graph.MayBeCached() {
-			next := t.uses[0].rowsAt(m.graph.WithOneMore(at), t.origins)
-			if len(now) > 0 && len(next) > 0 && next[0] == now[0]+1 {
-				return m.graph.TakeForCached(at)
-			}
-		}
-	}
-	return false
-}
-
 // rowsAt are the rows of the table that positions get, or have theirs made of, in another evaluation; nil where that is not told.
 func (a *addition) rowsAt(e *eval.Evaluator, origins *origin.Maps) []int {
 	if a.sheet == nil || e == nil || a.scope.Index() >= len(e.Scopes()) {

@@ -44,11 +44,6 @@ func (m *Model) detect() {
 	for _, k := range mechanisms {
 		m.sites = append(m.sites, k.Find(m, d)...)
 	}
-	if m.behindCaches() {
-		m.sites, m.unread = nil, nil
-		m.detect()
-		return
-	}
 	if m.lengthen() {
 		return
 	}

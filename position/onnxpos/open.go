@@ -3,9 +3,9 @@ package onnxpos
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
@@ -83,20 +83,19 @@ func (m *Model) look() (err error) {
 	return nil
 }
 
-// refit has the graph evaluated with caches whose heads are of the size that its
-// operators demand, where the file leaves it free.
+// refit has the graph evaluated with caches whose heads are of the size that its operators demand, and whose tokens stand where others
+// are put behind them.
 func (m *Model) refit() {
-	free := func(in *onnx.ValueInfo) bool {
-		last := len(in.Dims) - 1
-		return in.Type.IsFloat() && last >= 3 && in.Dims[last].Value < 0
+	if m.graph.MayHaveCaches() {
+		if !m.graph.PutAhead(m.labels().Ahead()) {
+			m.graph.PutAhead(axes.Pass(m.graph.InPairs(), probe.Given(m.graph.File), m.input).Ahead())
+		}
+		for _, d := range m.labels().Demands() {
+			m.graph.Demand(d.Input, d.Axis, d.Size)
+		}
+		m.graph.Refit()
 	}
-	if !slices.ContainsFunc(m.graph.File.Graph.Inputs, free) {
-		return
-	}
-	for _, d := range m.labels().Demands() {
-		m.graph.Demand(d.Input, d.Axis, d.Size)
-	}
-	m.graph.Refit()
+	m.graph.TakeCalls()
 }
 
 // InputSizes are sizes of free dimensions of inputs, by the inputs' names: those that the

@@ -101,7 +101,7 @@ func (p *Probe) BoundRecording(each, upTo int) (end End) {
 
 // lastOf is the longest length that runs up to the first of some that does not.
 func (p *Probe) lastOf(tried []int) (end End) {
-	end.Runs = p.Sizes.Length
+	end.Runs = p.Sizes.Length + p.assumed()
 	fails := 0
 	for _, n := range tried {
 		if n <= end.Runs {
@@ -235,7 +235,7 @@ func (p *Probe) sizedTogether(length int) Sizes {
 	s, held := p.Sized(length), maps.Clone(p.demanded)
 	for _, in := range Given(p.File) {
 		for axis := range in.Dims {
-			if d := (InputAxis{in.Name, axis}); in.Type.IsFloat() && !isMask(in) && held[d] == p.Sizes.Length {
+			if d := (onnx.InputAxis{Input: in.Name, Axis: axis}); in.Type.IsFloat() && !isMask(in) && held[d] == p.Sizes.Length {
 				held[d] = length
 			}
 		}
@@ -249,7 +249,7 @@ func (p *Probe) sizedAlone(length int) (s Sizes, others bool) {
 	s = p.Sized(length)
 	held := maps.Clone(p.demanded)
 	if held == nil {
-		held = map[InputAxis]int{}
+		held = map[onnx.InputAxis]int{}
 	}
 	for _, d := range slices.Concat(p.otherSequences()...) {
 		held[d], others = cmp.Or(held[d], p.Sizes.Length), true
@@ -265,7 +265,7 @@ func (p *Probe) Apart() (e *eval.Evaluator, ok bool) {
 		return p.apart.run, p.apart.ok || !p.apart.looked
 	}
 	p.apart.looked = true
-	held, known, sizes := map[InputAxis]int{}, p.FailsAnyway(), p.Sizes
+	held, known, sizes := map[onnx.InputAxis]int{}, p.FailsAnyway(), p.Sizes
 	maps.Copy(held, p.demanded)
 	others := p.otherSequences()
 	for i, group := range others[:min(len(others), maxApart)] {

@@ -18,22 +18,16 @@ const probeToken = 7
 
 // Sizes are the sizes at which a graph is probed.
 type Sizes struct {
-	Batch, Length, past int                 // sequences, new tokens (samples of a recording), cached tokens
-	Image               int                 // height of free image axes in pixels, and width where there is no other
-	Width               int                 // 0: as Image
-	Frames              int                 // of a video
-	end                 int64               // the token that each text ends with; 0: any
-	otherwise           bool                // truth values that stand alone are false, as `use_cache_branch` is in the first call of a merged decoder
-	SequenceFirst       bool                // of axes whose names do not say it, the first runs over tokens and the second over the batch
-	exchanged           [2]string           // names of axes that were given the wrong way round
-	pasts               *map[InputAxis]bool // axes that run over cached tokens, beside those that say so
-	demanded            *map[InputAxis]int  // what the graph's operators demand; nil: nothing
-}
-
-// InputAxis is a dimension of an input.
-type InputAxis struct {
-	Input string
-	Axis  int
+	Batch, Length, past int                      // sequences, new tokens (samples of a recording), cached tokens
+	Image               int                      // height of free image axes in pixels, and width where there is no other
+	Width               int                      // 0: as Image
+	Frames              int                      // of a video
+	end                 int64                    // the token that each text ends with; 0: any
+	otherwise           bool                     // truth values that stand alone are false, as `use_cache_branch` is in the first call of a merged decoder
+	SequenceFirst       bool                     // of axes whose names do not say it, the first runs over tokens and the second over the batch
+	exchanged           [2]string                // names of axes that were given the wrong way round
+	pasts               *map[onnx.InputAxis]bool // axes that run over cached tokens, beside those that say so
+	demanded            *map[onnx.InputAxis]int  // what the graph's operators demand; nil: nothing
 }
 
 // unnamed are names that exporters give axes which have none: torch.export's s0, s77; the unk__12 and dim_3 of converters and of shape
@@ -49,11 +43,11 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 		return int(d.Value)
 	}
 	if s.demanded != nil {
-		if n := (*s.demanded)[InputAxis{in.Name, axis}]; n > 0 {
+		if n := (*s.demanded)[onnx.InputAxis{Input: in.Name, Axis: axis}]; n > 0 {
 			return n
 		}
 	}
-	if s.pasts != nil && (*s.pasts)[InputAxis{in.Name, axis}] {
+	if s.pasts != nil && (*s.pasts)[onnx.InputAxis{Input: in.Name, Axis: axis}] {
 		return s.past
 	}
 	if i := slices.Index(s.exchanged[:], d.Param); i >= 0 && d.Param != "" {

@@ -31,7 +31,7 @@ func (p *Probe) kinds() *inputs {
 		}
 	}
 	for _, in := range Given(p.File) {
-		if p.isConstant(in.Name) {
+		if p.isConstant(in.Name) || p.isAhead(in) && p.mayBeCache(in) { // keys or values of those before
 			continue
 		}
 		name, rank := strings.ToLower(in.Name), len(in.Dims)
@@ -55,8 +55,8 @@ func (p *Probe) kinds() *inputs {
 			first(&k.features, in)
 		}
 	}
-	if in := k.tokens; in != nil && k.image != nil && in.Dims[1].Value == 1 && (p.hasTwin(k.image) || !slices.ContainsFunc(k.image.Dims[1:], func(d onnx.Dim) bool { return d.Value == 1 || d.Value == 3 })) {
-		k.image = nil // keys or values of those before the one token
+	if k.tokens != nil && k.image != nil && p.mayBeCache(k.image) && k.tokens.Dims[1].Value == 1 && !slices.ContainsFunc(k.image.Dims[1:], func(d onnx.Dim) bool { return d.Value == 1 || d.Value == 3 }) {
+		k.image = nil
 	}
 	if *k == (inputs{}) {
 		lists := slices.DeleteFunc(slices.Clone(Given(p.File)), func(in *onnx.ValueInfo) bool { return !p.isList(in) })
@@ -81,9 +81,9 @@ func (p *Probe) hasTwin(in *onnx.ValueInfo) bool {
 	})
 }
 
-// sameSizes reports whether two values are declared with the same sizes.
+// sameSizes reports whether two values are declared with the same sizes, as far as they are declared.
 func sameSizes(a, b *onnx.ValueInfo) bool {
-	return slices.EqualFunc(a.Dims, b.Dims, func(a, b onnx.Dim) bool { return a.Value == b.Value })
+	return slices.EqualFunc(a.Dims, b.Dims, func(a, b onnx.Dim) bool { return a.Value == b.Value || min(a.Value, b.Value) < 0 })
 }
 
 // ComesOut is the output that has the keys or values of an input, with those of this call: one of the same sizes; nil where there is none.

@@ -43,7 +43,8 @@ type Probe struct {
 		searched bool
 		first    *onnx.Node
 	}
-	demanded map[InputAxis]int       // sizes of free dimensions that operators demand
+	put      []onnx.InputAxis        // see PutAhead
+	demanded map[onnx.InputAxis]int  // sizes of free dimensions that operators demand
 	names    map[*onnx.Tensor]string // of constants without a name of their own, once one was asked for
 	failed   map[int]*eval.Failure   // what fails at a length, by length
 	apart    struct {                // see Apart
@@ -61,7 +62,7 @@ type Probe struct {
 // New prepares the probes of a file, within a budget of all of them.
 func New(f *onnx.File, budget *eval.Budget) *Probe { return &Probe{File: f, Budget: budget} }
 
-// Run chooses sizes at which the graph runs, small ones, and evaluates it there.
+// Run chooses sizes at which the graph runs, small ones, and evaluates it there; one that takes one token at a time for one call.
 func (p *Probe) Run() {
 	p.Sizes = p.probeSizes()
 	p.Eval = p.Evaluate(p.Sizes)
@@ -72,11 +73,12 @@ func (p *Probe) Run() {
 	if len(p.Eval.Failures) > 0 && p.FixedLength() == 0 && p.TokenInput() != nil {
 		p.probeTraced()
 	}
+	if s := p.Sizes; len(p.Eval.Failures) > 0 && s.past == 0 && len(*s.pasts) > 0 { // keys and values of none are cut as if there were some
+		s.past = firstPast
+		p.take(s)
+	}
 	if len(p.Eval.Failures) > 0 {
 		p.probePair()
-	}
-	if p.isStep() {
-		p.takeCalls()
 	}
 }
 
@@ -88,7 +90,7 @@ func (p *Probe) Sized(length int) Sizes {
 	} else if p.fixed.part > 0 {
 		s.past = max(length-p.fixed.part, 0)
 	} else {
-		s.Length = length
+		s.Length = max(length-p.assumed(), 1)
 	}
 	return s
 }
@@ -111,7 +113,7 @@ func (p *Probe) probePair() {
 // fitFailures demands of free dimensions of inputs what the nodes that read them, and fail, want: as many channels as a convolution has
 // weights for; and of keys and values the sizes of those that are put behind them, where the graph runs then.
 func (p *Probe) fitFailures() {
-	var behind []InputAxis
+	var behind []onnx.InputAxis
 	for range maxFits {
 		wanted := false
 		for _, f := range p.Eval.Failures {
@@ -127,7 +129,7 @@ func (p *Probe) fitFailures() {
 					p.Demand(in.Name, d, size)
 					wanted = true
 					if !f.Node.IsConvolution() {
-						behind = append(behind, InputAxis{in.Name, d})
+						behind = append(behind, onnx.InputAxis{Input: in.Name, Axis: d})
 					}
 				}
 			}
@@ -334,9 +336,9 @@ func framesOf(e *eval.Evaluator, nodes []*onnx.Node) (frames int, runs bool) {
 // such as a head's of a cache. Refit then evaluates the graph anew.
 func (p *Probe) Demand(input string, axis, size int) {
 	if p.demanded == nil {
-		p.demanded = map[InputAxis]int{}
+		p.demanded = map[onnx.InputAxis]int{}
 	}
-	p.demanded[InputAxis{input, axis}] = size
+	p.demanded[onnx.InputAxis{Input: input, Axis: axis}] = size
 }
 
 // Refit evaluates the graph anew, at sizes that fit what was demanded. It reports whether
@@ -355,8 +357,8 @@ func (p *Probe) Refit() bool {
 func (p *Probe) Demanded(in *onnx.ValueInfo) []int {
 	var out []int
 	for axis := range in.Dims {
-		n := p.demanded[InputAxis{in.Name, axis}]
-		if n == 0 && p.Sizes.past == 0 && (*p.Sizes.pasts)[InputAxis{in.Name, axis}] {
+		n := p.demanded[onnx.InputAxis{Input: in.Name, Axis: axis}]
+		if n == 0 && p.Sizes.past == 0 && (*p.Sizes.pasts)[onnx.InputAxis{Input: in.Name, Axis: axis}] {
 			n = -1
 		}
 		if n != 0 {
@@ -433,7 +435,7 @@ func (p *Probe) probeApart() {
 		for _, n := range p.wantedLengths() {
 			for i := -1; i < len(others) && tried < maxApart; i++ {
 				tried++
-				s, demands := p.Sizes, map[InputAxis]int{}
+				s, demands := p.Sizes, map[onnx.InputAxis]int{}
 				maps.Copy(demands, p.demanded)
 				if i < 0 {
 					s.Length = n
@@ -461,7 +463,7 @@ func (p *Probe) probeApart() {
 }
 
 // otherSequences are the free axes of inputs beside the tokens that are none of the tokens' by name: those of one name together.
-func (p *Probe) otherSequences() (out [][]InputAxis) {
+func (p *Probe) otherSequences() (out [][]onnx.InputAxis) {
 	tokens, named := p.TokenInput(), map[string]int{}
 	if tokens == nil {
 		return nil
@@ -476,7 +478,7 @@ func (p *Probe) otherSequences() (out [][]InputAxis) {
 				at, out = len(out), append(out, nil)
 				named[d.Param] = at
 			}
-			out[at] = append(out[at], InputAxis{in.Name, axis})
+			out[at] = append(out[at], onnx.InputAxis{Input: in.Name, Axis: axis})
 		}
 	}
 	return out

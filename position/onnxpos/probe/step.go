@@ -37,142 +37,68 @@ func (p *Probe) isStep() bool {
 	return !same(Inputs(p.File, first), Inputs(p.File, next))
 }
 
-// cached are the inputs that are keys and values: by their names, since others are put behind them as they are, or since a graph takes one
+// mayBeCache reports whether an input has the type and the axes of keys and values.
+func (p *Probe) mayBeCache(in *onnx.ValueInfo) bool {
+	merged := len(in.Dims) == 3 && strings.Contains(strings.ToLower(in.Name), "past") // heads are in the batch, or side by side
+	comesOut := len(in.Dims) > 1 && p.hasTwin(in) && p.ComesOut(in) != nil            // keys and values, of this call as well
+	whole := in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) > 3          // quantised
+	return (in.Type.IsFloat() && (len(in.Dims) > 3 || merged || comesOut) || whole) && !isMask(in) && !p.isConstant(in.Name)
+}
+
+// cached are the inputs that are keys and values: by their names, since others are put behind them (see PutAhead), or since a graph takes one
 // token beside them.
 func (p *Probe) cached() (out []*onnx.ValueInfo) {
 	in := p.TokenMatrix()
 	single := in != nil && len(in.Dims) > 1 && in.Dims[1].Value == 1
 	for _, c := range Given(p.File) {
-		merged := len(c.Dims) == 3 && strings.Contains(strings.ToLower(c.Name), "past") // heads are in the batch, or side by side
-		comesOut := len(c.Dims) > 1 && p.hasTwin(c) && p.ComesOut(c) != nil             // keys and values, of this call as well
-		if c == p.ImageInput() || !c.Type.IsFloat() || len(c.Dims) < 4 && !merged && !comesOut || isMask(c) || p.isConstant(c.Name) {
-			continue
-		}
-		if single || caches().MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", "")) || len(p.joins(c)) > 0 {
+		if c != p.ImageInput() && p.mayBeCache(c) && (single || caches().MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", "")) || p.isAhead(c)) {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
+// isAhead reports whether others are put behind an input.
+func (p *Probe) isAhead(in *onnx.ValueInfo) bool {
+	return slices.ContainsFunc(p.put, func(of onnx.InputAxis) bool { return of.Input == in.Name })
+}
+
 // ahead are the axes of cached tokens of keys and values that stand ahead of those of a call.
-func (p *Probe) ahead() (out []InputAxis) {
+func (p *Probe) ahead() (out []onnx.InputAxis) {
 	for _, c := range p.cached() {
-		for _, axis := range p.joins(c) {
-			if axis < len(c.Dims) && !namesBatch(c.Dims[axis]) && (axis > 0 || c.Dims[0].Value < 0) {
-				out = append(out, InputAxis{c.Name, axis})
+		for _, of := range p.put {
+			if of.Input == c.Name && of.Axis < len(c.Dims) && !namesBatch(c.Dims[of.Axis]) && (of.Axis > 0 || c.Dims[0].Value < 0) {
+				out = append(out, of)
 			}
 		}
 	}
 	return out
 }
 
-// joins are the axes of an input along which others are put behind it, once its axes stand where they are wanted.
-func (p *Probe) joins(in *onnx.ValueInfo) (axes []int) {
-	w := p.File.Graph.Wiring()
-	origin := make([]int, len(in.Dims))
-	for axis := range origin {
-		origin[axis] = axis
+// MayHaveCaches reports whether an input may hold keys and values of earlier tokens.
+func (p *Probe) MayHaveCaches() bool { return slices.ContainsFunc(Given(p.File), p.mayBeCache) }
+
+// PutAhead tells the axes of inputs that the graph puts ahead of others: those of keys and values run over cached tokens, and the graph is
+// evaluated anew where other axes were taken for theirs. It reports whether one is told of each input that may hold keys and values.
+func (p *Probe) PutAhead(axes []onnx.InputAxis) (all bool) {
+	was := *p.Sizes.pasts
+	p.put, p.given, p.fixed.known = axes, nil, false
+	if pasts := p.pasts(); !maps.Equal(pasts, was) || p.Sizes.Length > 1 && p.Sizes.past != p.fixedPast() || p.Sizes.Length != p.probeSizes().Length {
+		p.demanded = nil
+		p.Run()
 	}
-	type value struct {
-		name   string
-		origin []int // the axis of the input that each of its axes is, −1 of others
-	}
-	queue, steps := []value{{in.Name, origin}}, 0
-	for i := 0; i < len(queue); i++ {
-		v := queue[i]
-		number, ok := w.Number(v.name)
-		if !ok {
-			continue
-		}
-		for _, n := range w.Readers(number) {
-			if steps++; steps > maxMoved {
-				return axes
-			}
-			at := slices.Index(n.Inputs, v.name)
-			switch k := len(v.origin); {
-			case n.Op == "Concat" && at == 0:
-				if axis := onnx.Dimension(n.Int("axis", 0), k); axis >= 0 && axis < k && v.origin[axis] >= 0 {
-					axes = append(axes, v.origin[axis])
-				}
-			case at > 2 && eval.Is(n, eval.Attention):
-				if k > 1 && v.origin[k-2] >= 0 {
-					axes = append(axes, v.origin[k-2])
-				}
-			case at == 0:
-				if moved := movedBy(w, n, v.origin); moved != nil {
-					for _, out := range n.Outputs {
-						queue = append(queue, value{out, moved})
-					}
-				}
-			}
-		}
-	}
-	return axes
+	return !slices.ContainsFunc(Given(p.File), func(in *onnx.ValueInfo) bool { return in != p.ImageInput() && p.mayBeCache(in) && !p.isAhead(in) })
 }
 
-// maxMoved bounds the nodes between an input and what is put behind it.
-const maxMoved = 1 << 9
-
-// movedBy are the axes of what a node makes of a value, as those of the value are of an input; nil where it does more than to take them apart or
-// to move them.
-func movedBy(w *onnx.Wiring, n *onnx.Node, origin []int) []int {
-	out := slices.Clone(origin)
-	switch n.Op {
-	case "Transpose":
-		order := n.Ints("perm")
-		if len(order) != len(origin) {
-			return nil
-		}
-		for i, from := range order {
-			if from < 0 || from >= int64(len(origin)) {
-				return nil
-			}
-			out[i] = origin[from]
-		}
-	case "Gather": // one layer of several, or keys out of keys and values
-		number, ok := w.Input(n, 1)
-		if !ok {
-			return nil
-		}
-		t, axis := constantOf(w, number), onnx.Dimension(n.Int("axis", 0), len(origin))
-		if t == nil || len(t.Dims) > 0 || axis < 0 || axis >= len(origin) {
-			return nil
-		}
-		out = slices.Delete(out, axis, axis+1)
-	case "Squeeze", "Unsqueeze":
-		given := n.Ints("axes")
-		if number, ok := w.Input(n, 1); ok {
-			if t := constantOf(w, number); t != nil {
-				given, _ = t.Ints(0, t.Len())
-			}
-		}
-		if len(given) != 1 {
-			return nil
-		}
-		rank := len(origin)
-		if n.Op == "Unsqueeze" {
-			rank++
-		}
-		axis := onnx.Dimension(given[0], rank)
-		switch {
-		case axis < 0 || axis >= rank:
-			return nil
-		case n.Op == "Squeeze":
-			out = slices.Delete(out, axis, axis+1)
-		default:
-			out = slices.Insert(out, axis, -1)
-		}
-	default:
-		if !eval.Is(n, eval.Elements|eval.Parts) {
-			return nil
-		}
-	}
-	return out
+// InPairs is an evaluation of two sequences, and of several places along axes that nothing is known of: in it no axis that is free is of one place.
+func (p *Probe) InPairs() *eval.Evaluator {
+	s := p.Sizes
+	s.Batch, s.Length = 2, max(s.Length, firstLength)
+	return p.Evaluate(s)
 }
 
 // declared is an axis as the inputs declare it.
-func declared(given []*onnx.ValueInfo, of InputAxis) onnx.Dim {
+func declared(given []*onnx.ValueInfo, of onnx.InputAxis) onnx.Dim {
 	for _, in := range given {
 		if in.Name == of.Input && of.Axis < len(in.Dims) {
 			return in.Dims[of.Axis]
@@ -182,8 +108,8 @@ func declared(given []*onnx.ValueInfo, of InputAxis) onnx.Dim {
 }
 
 // pasts are the axes of cached tokens, and all of their names, which are no other input's.
-func (p *Probe) pasts() map[InputAxis]bool {
-	out, named := map[InputAxis]bool{}, map[string]bool{}
+func (p *Probe) pasts() map[onnx.InputAxis]bool {
+	out, named := map[onnx.InputAxis]bool{}, map[string]bool{}
 	given, cached := Given(p.File), p.cached()
 	for _, of := range p.ahead() {
 		if d := declared(given, of); d.Value < 0 {
@@ -205,58 +131,11 @@ func (p *Probe) pasts() map[InputAxis]bool {
 	for _, in := range given {
 		for axis, d := range in.Dims {
 			if d.Value < 0 && named[d.Param] {
-				out[InputAxis{in.Name, axis}] = true
+				out[onnx.InputAxis{Input: in.Name, Axis: axis}] = true
 			}
 		}
 	}
 	return out
-}
-
-// mostPlaces bounds the axes that are tried for those of cached tokens.
-const mostPlaces = 8
-
-// MayBeCached are axes of inputs of numbers, of no size of their own, that may be those of cached tokens: they share no name with the main input.
-func (p *Probe) MayBeCached() (out []InputAxis) {
-	main := p.TokenInput()
-	for _, in := range Given(p.File) {
-		for axis, d := range in.Dims {
-			shared := main != nil && d.Param != "" && slices.ContainsFunc(main.Dims, func(o onnx.Dim) bool { return o.Param == d.Param })
-			if in.Type.IsFloat() && in != main && !isMask(in) && len(in.Dims) > 1 && d.Value < 0 && !namesBatch(d) && !shared && !(*p.Sizes.pasts)[InputAxis{in.Name, axis}] && len(out) < mostPlaces {
-				out = append(out, InputAxis{in.Name, axis})
-			}
-		}
-	}
-	return out
-}
-
-// WithOneMore is an evaluation with one more at an axis of an input.
-func (p *Probe) WithOneMore(at InputAxis) *eval.Evaluator {
-	shape := p.Eval.Main.Value(at.Input).Shape
-	if at.Axis >= len(shape) {
-		return p.Eval
-	}
-	held := maps.Clone(p.demanded)
-	if held == nil {
-		held = map[InputAxis]int{}
-	}
-	held[at] = shape[at.Axis] + 1
-	s := p.Sizes
-	s.demanded = &held
-	return p.Evaluate(s)
-}
-
-// TakeForCached takes an axis of an input, and of those of the same sizes, for one of cached tokens, and reports whether the graph runs so.
-func (p *Probe) TakeForCached(at InputAxis) bool {
-	given := Given(p.File)
-	i := slices.IndexFunc(given, func(in *onnx.ValueInfo) bool { return in.Name == at.Input })
-	s, pasts := p.Sizes, maps.Clone(*p.Sizes.pasts)
-	for _, in := range given {
-		if in.Type == given[i].Type && sameSizes(in, given[i]) {
-			pasts[InputAxis{in.Name, at.Axis}] = true
-		}
-	}
-	s.pasts = &pasts
-	return p.take(s)
 }
 
 // CachesOf are the inputs that hold keys and values of so many tokens, whether there are as many yet or not, and their axis of tokens: the
@@ -307,7 +186,7 @@ func (p *Probe) fixedPast() int {
 		return 0
 	}
 	past := declared(given, ahead[0]).Value
-	if slices.ContainsFunc(ahead, func(of InputAxis) bool { return declared(given, of).Value != past }) {
+	if slices.ContainsFunc(ahead, func(of onnx.InputAxis) bool { return declared(given, of).Value != past }) {
 		return 0
 	}
 	return max(int(past), 0)
@@ -316,6 +195,14 @@ func (p *Probe) fixedPast() int {
 // FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time, or stands behind keys and
 // values of so many tokens.
 func (p *Probe) FirstPosition() int { return p.Sizes.past }
+
+// assumed is how many cached tokens there are at any length that was tried, of which there may be any number: a graph that does not run with none.
+func (p *Probe) assumed() int {
+	if p.calls != nil || p.fixed.part > 0 || len(*p.Sizes.pasts) == 0 {
+		return 0
+	}
+	return p.Sizes.past
+}
 
 // Cached is how many tokens of a length are given as keys and values: those before the ones that the graph takes at a time.
 func (p *Probe) Cached(length int) int { return p.Sized(length).past }
@@ -338,8 +225,11 @@ func same(a, b map[string]*eval.Value) bool {
 	return maps.EqualFunc(a, b, func(v, w *eval.Value) bool { return slices.Equal(v.Shape, w.Shape) && slices.Equal(v.Ints, w.Ints) })
 }
 
-// takeCalls evaluates a graph that takes one token at a time for several calls.
-func (p *Probe) takeCalls() {
+// TakeCalls evaluates a graph that takes one token at a time for several calls.
+func (p *Probe) TakeCalls() {
+	if !p.isStep() {
+		return
+	}
 	s := p.Sizes
 	s.past, s.Batch = firstPast, 1
 	next := s
