@@ -501,6 +501,7 @@ func (a Axis) InputAxes(input string) []int {
 func (l *Labels) meets(e *event) {
 	m := Meeting{Scope: e.scope, Node: e.node, Input: e.input, Known: e.node.Input(e.input), Kind: e.how}
 	mixes := e.other != nil && l.mixes(e.other)
+	l.untrained(e)
 	for _, d := range e.dims {
 		if mixes && d.brought {
 			continue // weights of a sum over positions, told as such
@@ -566,6 +567,43 @@ func (l *Labels) isGivenMask(s *eval.Scope, name string) bool {
 		name = n.Input(0)
 	}
 	return false
+}
+
+// untrained notes the stored tables of which numbers that are added along positions are made, where all are zero. A table has rows and columns; a
+// mask of zeros has places of queries and keys alone.
+func (l *Labels) untrained(e *event) {
+	if e.how != Added && e.how != Biased && e.how != Contracted || !slices.ContainsFunc(e.dims, func(d dim) bool { return l.positionsOf(d.data) }) {
+		return
+	}
+	v := e.scope.Value(e.node.Input(e.input))
+	if !v.Known() || !ofRows(v.Shape) {
+		return
+	}
+	for i := range v.Len() {
+		if v.Number(i) != 0 {
+			return
+		}
+	}
+	l.e.Budget.Spend(1 + v.Len()/elementsAStep)
+	for _, t := range v.Origins {
+		if t.Type.IsFloat() && t.Len() <= int64(v.Len())*maxRows && ofRows(t.Dims) && !slices.Contains(l.Untrained, t) && len(l.Untrained) < maxMeetings {
+			l.Untrained = append(l.Untrained, t)
+		}
+	}
+}
+
+// maxRows is how many times as many numbers as are taken of it a table of zeros has at the most.
+const maxRows = 1 << 10
+
+// ofRows reports whether sizes are those of a table of several rows: two or more that are not 1, and not two of one size.
+func ofRows[T int | int64](sizes []T) bool {
+	var wide []T
+	for _, n := range sizes {
+		if n > 1 {
+			wide = append(wide, n)
+		}
+	}
+	return len(wide) > 2 || len(wide) == 2 && wide[0] != wide[1]
 }
 
 // isSame reports whether known numbers are the same along an axis: by their

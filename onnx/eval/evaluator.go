@@ -14,6 +14,8 @@ type Evaluator struct {
 	File *onnx.File
 	// Overlay replaces constants by what they are planned to become.
 	Overlay map[*onnx.Tensor]*Value
+	// Filled gives constants other numbers than are stored, which say nothing: of tables that were never trained, all zero.
+	Filled map[*onnx.Tensor]Pattern
 	// Override replaces values of the main graph by others, to see what depends
 	// on them.
 	Override map[string]*Value
@@ -168,7 +170,7 @@ func newEvaluator(f *onnx.File, inputs map[string]*Value, operators func(domain,
 // gets; one that has them itself has nothing to give.
 func (e *Evaluator) Again(inputs map[string]*Value) *Evaluator {
 	next := newEvaluator(e.File, inputs, e.operators)
-	next.Unquantized, next.Budget = e.Unquantized, e.Budget
+	next.Unquantized, next.Filled, next.Budget = e.Unquantized, e.Filled, e.Budget
 	if len(e.Overlay) > 0 || len(e.Override) > 0 || e.MaxFloats > 0 {
 		return next
 	}
@@ -484,6 +486,9 @@ func (e *Evaluator) constant(t *onnx.Tensor) *Value {
 		shape = append(shape, int(d))
 	}
 	made.Value = Value{Type: t.Type, Ranked: true, Shape: slices.Clip(shape), stored: t, whole: true, most: int32(e.most), keeper: e, Origins: made.origin[:]}
+	if p := e.Filled[t]; p != nil {
+		made.Value.Floats, _ = p.Floats(0, int64(made.Value.Len()))
+	}
 	return &made.Value
 }
 

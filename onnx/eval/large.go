@@ -68,7 +68,7 @@ func (s *Scope) Enlarge(name string) *Value {
 	}
 	e.enlargements++
 	deep := newEvaluator(e.File, s.bound, e.operators)
-	deep.Unquantized, deep.Overlay, deep.Override, deep.most = e.Unquantized, e.Overlay, e.Override, maxLarge
+	deep.Unquantized, deep.Filled, deep.Overlay, deep.Override, deep.most = e.Unquantized, e.Filled, e.Overlay, e.Override, maxLarge
 	deep.Budget = e.Budget
 	deep.maxWork, deep.work, deep.steps = maxLargeWork, e.largeWork, e.steps
 	for i, v := range s.values { // known already: sizes that hang on layers of weights

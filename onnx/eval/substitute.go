@@ -30,7 +30,7 @@ func (p Pattern) Ints(first, n int64) ([]int64, error) {
 // patterns. What does not depend on them is as the evaluator knows it.
 func (e *Evaluator) Substitute(patterns map[*onnx.Tensor]Pattern) *Evaluator {
 	t := newEvaluator(e.File, e.Main.bound, e.operators)
-	t.Unquantized, t.Budget = e.Unquantized, e.Budget
+	t.Unquantized, t.Filled, t.Budget = e.Unquantized, e.Filled, e.Budget
 	t.most, t.maxWork = maxLarge, maxTrialWork
 	e.Budget.Spend(len(t.Main.values) / elementsAStep)
 	for c, v := range e.Overlay {

@@ -31,7 +31,7 @@ const maxTrialWork = 1 << 26
 // does not ask for: Softmax, normalisations, the fused attentions (see Attended).
 func (e *Evaluator) Trial(given map[string]*Value) *Evaluator {
 	t := newEvaluator(e.File, e.Main.bound, e.operators)
-	t.Unquantized, t.Overlay, t.Budget = e.Unquantized, e.Overlay, e.Budget
+	t.Unquantized, t.Filled, t.Overlay, t.Budget = e.Unquantized, e.Filled, e.Overlay, e.Budget
 	t.most, t.maxWork = maxLarge, maxTrialWork
 	numbers := map[int]*Value{}
 	for name, v := range given {

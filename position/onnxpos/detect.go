@@ -44,6 +44,11 @@ func (m *Model) detect() {
 	for _, k := range mechanisms {
 		m.sites = append(m.sites, k.Find(m, d)...)
 	}
+	for _, s := range m.sites {
+		if slices.ContainsFunc(s.Encoding().Where, func(w report.Where) bool { return slices.Contains(m.graph.Filled(), w.Tensor) }) {
+			s.Note(report.Evidence{Kind: "fit", Says: "all numbers of its table are zero: it was not trained, and makes no difference yet"})
+		}
+	}
 	if m.lengthen() {
 		return
 	}

@@ -86,6 +86,7 @@ func (m *Model) look() (err error) {
 // refit has the graph evaluated with caches whose heads are of the size that its operators demand, and whose tokens stand where others
 // are put behind them.
 func (m *Model) refit() {
+	m.graph.Fill(m.labels().Untrained)
 	if m.graph.MayHaveCaches() {
 		if !m.graph.PutAhead(m.labels().Ahead()) {
 			m.graph.PutAhead(axes.Pass(m.graph.InPairs(), probe.Given(m.graph.File), m.input).Ahead())

@@ -293,7 +293,7 @@ func (t *tableSite) fitRows(e *position.Encoding) {
 		s.Rows, s.Offset = table.Len(), t.uses[0].share.First
 		e.Scheme = s
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: site.Residual(r.Residual)})
-	} else {
+	} else if !t.m.IsFilled(table.Tensor) {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
 	}
 	t.unexplained = !ok && fit.OnCircles(m, t.precision())

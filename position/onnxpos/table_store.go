@@ -157,9 +157,8 @@ func (t *tableSite) Neutralize() error {
 	if t.uses[0].source.Tensor == nil {
 		return &position.Refusal{Why: "the graph computes its sinusoid: no table can be emptied", Instead: "leave the old encoding in place"}
 	}
-	zero := func(_ int, dst []float64) error { clear(dst); return nil }
 	for _, table := range t.Tables() {
-		if err := t.m.Resize(table, table.Len(), 0, zero, "zeros: the table adds nothing"); err != nil {
+		if err := t.m.Resize(table, table.Len(), 0, rows.Nothing, "zeros: the table adds nothing"); err != nil {
 			return err
 		}
 	}

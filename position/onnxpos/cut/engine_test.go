@@ -128,6 +128,9 @@ func jobsOf(t *testing.T, path string) (jobs []job) {
 	p.Run()
 	const positions = 7
 	e := p.At(positions)
+	if p.IsRecorded() { // so few samples make no frames
+		e = p.Eval
+	}
 	for _, n := range f.Graph.Nodes {
 		if _, runs := cut.IsFused(n); n.Op != "Softmax" && !runs {
 			continue

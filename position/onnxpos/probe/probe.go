@@ -51,12 +51,13 @@ type Probe struct {
 		looked, ok bool
 		run        *eval.Evaluator
 	}
-	otherwise map[*onnx.Node]bool    // what fails at the sizes of the probe in the other calls, see Otherwise
-	lengths   map[int]bool           // at which indices of tables of distances were computed
-	enlarged  int                    // how often a larger picture or recording was tried
-	calls     []*eval.Evaluator      // see CallsOf
-	stacked   map[string]*eval.Value // what differs between them, at the sizes of the first probe
-	Added     map[string]*eval.Value // constants that a change adds to the main graph, by name
+	otherwise map[*onnx.Node]bool           // what fails at the sizes of the probe in the other calls, see Otherwise
+	lengths   map[int]bool                  // at which indices of tables of distances were computed
+	enlarged  int                           // how often a larger picture or recording was tried
+	calls     []*eval.Evaluator             // see CallsOf
+	stacked   map[string]*eval.Value        // what differs between them, at the sizes of the first probe
+	filled    map[*onnx.Tensor]eval.Pattern // see Fill
+	Added     map[string]*eval.Value        // constants that a change adds to the main graph, by name
 }
 
 // New prepares the probes of a file, within a budget of all of them.
@@ -646,7 +647,7 @@ func (p *Probe) evaluator(s Sizes) *eval.Evaluator {
 // budget, and reading activations as they were before they were quantised, as they do.
 func (p *Probe) Evaluator(inputs map[string]*eval.Value) *eval.Evaluator {
 	e := eval.New(p.File, inputs)
-	e.Unquantized, e.Budget = true, p.Budget
+	e.Unquantized, e.Filled, e.Budget = true, p.filled, p.Budget
 	e.Override = maps.Clone(p.Added)
 	return e
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -366,7 +365,7 @@ func (a *ALiBi) Neutralize() error {
 		}
 	}
 	for t := range done {
-		if err := a.m.Replace(t, t.Dims, patch.Zeros(t.Type.Size(t.Len())), "zeros: no bias is added"); err != nil {
+		if err := a.m.Replace(t, t.Dims, rows.Emptied(t), "zeros: no bias is added"); err != nil {
 			return err
 		}
 	}

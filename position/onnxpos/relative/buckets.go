@@ -7,7 +7,6 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
@@ -317,7 +316,7 @@ func (b *Buckets) Neutralize() error {
 		return b.besides()
 	}
 	for _, t := range append([]*Buckets{b}, b.twins...) {
-		if err := b.m.Replace(t.table, t.table.Dims, patch.Zeros(t.table.Type.Size(t.table.Len())), "zeros: the buckets add nothing"); err != nil {
+		if err := b.m.Replace(t.table, t.table.Dims, rows.Emptied(t.table), "zeros: the buckets add nothing"); err != nil {
 			return err
 		}
 	}

@@ -69,6 +69,8 @@ type Site interface {
 	Fused() bool
 	// SetBeyond notes what a probe showed beyond the capacity, and by what evidence.
 	SetBeyond(beyond string, evidence ...report.Evidence)
+	// Note adds evidence.
+	Note(evidence report.Evidence)
 	// SetApart notes that its capacity bounds no length: see position.Encoding.
 	SetApart()
 	// Stops notes that positions from a number on are told as the last one before, in numbers that the graph computes.
@@ -118,6 +120,11 @@ type Base struct {
 
 // Encoding returns Detected.
 func (b *Base) Encoding() position.Encoding { return b.Detected }
+
+// Note adds evidence to Detected.
+func (b *Base) Note(evidence report.Evidence) {
+	b.Detected.Evidence = append(b.Detected.Evidence, evidence)
+}
 
 // Tables returns nil.
 func (b *Base) Tables() []rows.Table { return nil }
