@@ -86,7 +86,7 @@ func (m *Model) InputIsFixed() bool {
 	if in := g.Recording(); in != nil && g.TokenMatrix() == nil && !slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) {
 		return true
 	}
-	return g.FixedLength() > 0 || g.ImageInput() != nil && g.TokenInput() == nil && !g.FreeImage() && !g.FreeFrames()
+	return g.FixedLength() > 0 || g.ImageInput() != nil && g.TokenInput() == nil && len(g.FreeSides()) == 0
 }
 
 // PatchSize is the stride of the convolution that makes patches of an image, 0 when there is none or it is not square.

@@ -103,7 +103,8 @@ func hasColumns(in *onnx.ValueInfo) bool {
 }
 
 // placesByColumns reports whether each column of an input takes rows of a table, and its name says that it holds places, or all have as many and
-// it stands beside other data: hours and days have tables of other sizes.
+// it stands beside other data: hours and days have tables of other sizes, and what has more columns than a video has axes, with a table each, are
+// kinds of something.
 func placesByColumns(f *onnx.File, in *onnx.ValueInfo) bool {
 	taken, alike := columnsTakeRows(f, in)
 	return taken && (namesPlaces(in.Name) || alike && !namesTokens(in.Name) && besideData(f, in))
@@ -128,13 +129,14 @@ func namesPlaces(name string) bool {
 	return IsPositions(name) || strings.Contains(name, "coord") || strings.Contains(name, "grid")
 }
 
-// columnsTakeRows reports whether each column of an input takes rows of a table, and whether all of these have as many.
+// columnsTakeRows reports whether each column of an input takes rows of a table, and whether all of these have as many, and are no more than axes.
 func columnsTakeRows(f *onnx.File, in *onnx.ValueInfo) (taken, alike bool) {
 	if !hasColumns(in) {
 		return false, false
 	}
 	w := f.Graph.Wiring()
 	picked, rows := map[int]bool{}, int64(0) // values of one column
+	var tables []*onnx.Tensor
 	taken, alike = true, true
 	read(f, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
 		last := int64(len(in.Dims) - 1)
@@ -151,7 +153,10 @@ func columnsTakeRows(f *onnx.File, in *onnx.ValueInfo) (taken, alike bool) {
 			}
 		case n.Op == "Gather" && indexed && index == of && picked[of]:
 			if t := constantOf(w, data); t != nil && t.Type.IsFloat() && len(t.Dims) == 2 {
-				alike = alike && (rows == 0 || rows == t.Dims[0])
+				if !slices.Contains(tables, t) {
+					tables = append(tables, t)
+				}
+				alike = alike && (rows == 0 || rows == t.Dims[0]) && len(tables) < maxCoordinates
 				rows = t.Dims[0]
 				return false, false
 			}
