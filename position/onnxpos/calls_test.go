@@ -127,17 +127,21 @@ func TestStepByPlace(t *testing.T) {
 		of    onnx.NewValue
 		nodes []onnx.NewNode
 	}{
+		"one of one text":  {onnx.NewValue{Name: "position_ids", Type: onnx.Int64, Dims: []int64{1, 1}}, []onnx.NewNode{node("Gather", "row", "wpe", "position_ids")}},
 		"a number":         {onnx.NewValue{Name: "step", Type: onnx.Int64, Dims: []int64{1}}, []onnx.NewNode{node("Add", "end", "step", "next"), node("Slice", "row", "wpe", "step", "end", "rows")}},
 		"one of each text": {onnx.NewValue{Name: "position_ids", Type: onnx.Int64, Dims: []int64{-1, 1}}, []onnx.NewNode{node("Gather", "row", "wpe", "position_ids")}},
 	} {
 		m := built(t, func(m *onnx.NewModel) {
-			m.Inputs = []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: []int64{-1, 1}}, place.of}
-			m.Outputs[0].Dims = []int64{-1, 1, 4}
+			m.Inputs = []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: []int64{place.of.Dims[0], 1}}, place.of}
+			m.Outputs[0].Dims = []int64{place.of.Dims[0], 1, 4}
 			m.Initializers = append(m.Initializers, noise("W", 4, 4), integers("next", 1), integers("rows", 0))
 			m.Nodes = slices.Concat([]onnx.NewNode{node("Gather", "te", "wte", "ids")}, place.nodes, []onnx.NewNode{node("Add", "x", "te", "row")}, oneHead("", "x", "x"), []onnx.NewNode{node("MatMul", "h", "seen", "W")})
 		})
 		if got := found(m); got != "position table of 16 rows of 4 ×16" {
 			t.Errorf("%s: %s", name, got)
+		}
+		if form := m.Sites()[0].Encoding().Form; form != report.FormTable {
+			t.Errorf("%s: %s", name, form)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -98,5 +99,57 @@ func TestPositionsWithFractions(t *testing.T) {
 	_, err := position.Bake(openFile(t, path), position.BakeOptions{Length: 24})
 	if _, refused := errors.AsType[*position.Refusal](err); !refused || !strings.Contains(err.Error(), "fractions") {
 		t.Errorf("%v: a refusal is wanted", err)
+	}
+}
+
+// TestTablesOfZeros: a table that was never trained is one, with the rows that it has; what adds −0, kinds of tokens and masks of zeros are none.
+func TestTablesOfZeros(t *testing.T) {
+	zeros := func(m *onnx.NewModel) {
+		m.Initializers[1] = floats("wpe", []int64{16, 4}, func(int) float64 { return 0 })
+	}
+	for _, c := range []struct {
+		name   string
+		change func(m *onnx.NewModel)
+		want   string
+	}{
+		{"never trained", func(m *onnx.NewModel) { zeros(m); free(m) }, "position table of 16 rows of 4 ×16"},
+		{"emptied", func(m *onnx.NewModel) {
+			m.Initializers[1] = floats("wpe", []int64{16, 4}, func(int) float64 { return math.Copysign(0, -1) })
+		}, "none"},
+		{"kinds of tokens", func(m *onnx.NewModel) {
+			zeros(m)
+			m.Initializers = append(m.Initializers, integers("kinds", 0, 0, 0, 0, 0, 0))
+			m.Nodes[3] = node("Gather", "pe", "wpe", "kinds")
+		}, "none"},
+		{"a mask", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, floats("mask", []int64{1, 6, 6}, func(int) float64 { return 0 }), noise("W", 4, 4))
+			m.Nodes = slices.Concat([]onnx.NewNode{node("Gather", "te", "wte", "ids")}, oneHead("", "te", "te"), []onnx.NewNode{node("MatMul", "h", "seen", "W")})
+			i := slices.IndexFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Op == "Softmax" })
+			scores := m.Nodes[i].Inputs[0]
+			m.Nodes[i].Inputs = []string{"masked"}
+			m.Nodes = slices.Insert(m.Nodes, i, node("Add", "masked", scores, "mask"))
+		}, "none"},
+	} {
+		m := built(t, c.change)
+		if got := found(m); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		untrained := slices.ContainsFunc(m.Sites()[0].Encoding().Evidence, func(e report.Evidence) bool { return strings.Contains(e.Says, "not trained") })
+		if untrained != (c.want != "none") {
+			t.Errorf("%s: told as not trained: %t", c.name, untrained)
+		}
+	}
+}
+
+// TestOneFreeSide: a picture with one free side is of no one size.
+func TestOneFreeSide(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs = []onnx.NewValue{{Name: "pixel_values", Type: onnx.Float, Dims: []int64{1, 3, 16, -1}}}
+		m.Outputs[0].Dims = []int64{1, 4, 8, -1}
+		m.Initializers = []onnx.NewTensor{noise("filter", 4, 3, 2, 2)}
+		m.Nodes = []onnx.NewNode{withInts(node("Conv", "h", "pixel_values", "filter"), "strides", []int64{2, 2})}
+	})
+	if l := position.Length(m, m.Describe()); found(m) != "none" || l.Beyond != report.BeyondContinues {
+		t.Errorf("%s, %+v", found(m), l)
 	}
 }

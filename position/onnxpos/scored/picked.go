@@ -75,6 +75,12 @@ func (m *Search) disentangledSite(s *eval.Scope, node *onnx.Node, pairs func(*ev
 			break
 		}
 	}
+	if n := m.graph.FixedLength(); n == 0 && !cut && s == m.graph.Eval.Main {
+		longer := m.graph.At(m.graph.Sizes.Length + 1).Main.Value(node.Input(0)).Shape
+		if k := len(longer); k > 0 && longer[k-1] != rows {
+			return nil // columns for each distance between so many positions, which no table has
+		}
+	}
 	index := pairs(bydistance.LongestIndex(m.graph, s, node.Input(1)))
 	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: BucketsFarthest(s, node.Input(1), index, rows)}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
