@@ -238,7 +238,7 @@ MORE = [
     Fault("beyond-beside", f"{OP}/beyond.go", "m.graph.Grows(s, probe) { // else", "m.graph.Grows(s, probe) || rows { // else", "longer input is told to give wrong numbers where an input of one size refuses it"),
     # Decoders and encoders as exporters of 2023 declared them.
     Fault("mask-tokens", f"{OP}/probe/inputs.go", "if isMask(in) && n == s.past+1 {", "if false {", "OPT with its cache is told to have no encoding", (OP,)),
-    Fault("caches-merged", f"{OP}/probe/step.go", "len(c.Dims) < 4 && !merged", "len(c.Dims) < 4 && (merged || true)", "of a decoder whose heads stand in the batch, keys are taken for features", (OP,)),
+    Fault("caches-merged", f"{OP}/probe/step.go", "len(in.Dims) > 3 || merged || comesOut", "len(in.Dims) > 3 || merged && comesOut || comesOut", "of a decoder whose heads stand in the batch, keys are taken for features", (OP,)),
     Fault("channels-wanted", f"{OP}/probe/probe.go", "out[channels] = weights[1]", "out[channels] = 0*weights[1] + out[channels]", "an encoder of speech whose channels are left free is not recognised", (OP,)),
     Fault("tokens-counted", f"{OP}/probe/step.go", "e.Override = content\n", "_ = content\n", "positions that are counted over tokens are not seen, where one is taken at a time", (OP,)),
     # What is written otherwise, quantised or rounded.
@@ -273,7 +273,7 @@ MORE = [
     Fault("divisors-unclear", "schemes/fit/frequencies.go", "v.limit(i) <= unclearDivisor", "v.limit(i) <= 100*unclearDivisor+100", "noise of slow pairs is told as LongRoPE's list"),
     Fault("declared-constant", "onnx/editor.go", "if e.dropped[v] || e.redeclared[v] {", "if e.dropped[v] {", "a constant that is declared among values loses its new dimensions"),
     Fault("one-size", f"{OP}/probe/bound.go", "\treturn first, strings.Join(names, \" or \")\n", "\treturn nil, strings.Join(names, \" or \")\n", "of a classifier of pictures of one size it is told that nothing limits them", (OP,)),
-    Fault("crossed-rows", f"{OP}/table_store.go", "t.m.Resize(table, table.Len(), 0, zero", "t.m.Resize(table, t.rows().Len(), 0, zero", "a table of columns gets as many rows as that of rows has, and the graph does not run"),
+    Fault("crossed-rows", f"{OP}/table_store.go", "t.m.Resize(table, table.Len(), 0, rows.Nothing", "t.m.Resize(table, t.rows().Len(), 0, rows.Nothing", "a table of columns gets as many rows as that of rows has, and the graph does not run"),
     Fault("sides-prefix", f"{OP}/addition.go", "places.Row = places.Row[prefix:]", "places.Row = places.Row[:onnx.Size(grid)]", "tables of rows and columns behind a class token are told as two", (OP,)),
     # Lists, halves, rows and pairs that were read apart.
     Fault("list-tokens", f"{OP}/probe/kinds.go", "			k.tokens = lists[i]\n", "			_ = lists[i]\n", "of a graph of nine tokens without a batch it is told that nothing limits it", (OP,)),
