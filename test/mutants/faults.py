@@ -186,7 +186,7 @@ MORE = [
     Fault("given-formula", f"{OP}/probe/inputs.go", "		n += m\n", "		n += 0 * m\n", "masks of formulas have another size than keys, and graphs are told to fail", (f"{OP}/probe",)),
     Fault("looked-once", f"{OP}/other.go", "once := !m.graph.FreeImage() && !m.graph.Enlarged()", "once := false", "a recording of which one position was left is told to have no encoding", (OP,)),
     Fault("unfolded", "onnx/axes/moves.go", "windows != nil && shape[axis] == len(parts)", "false", "windows that were cut out one by one are told to have no encoding", (OP,)),
-    Fault("cache-single", f"{OP}/probe/step.go", "if single || caches()", "if single && caches()", "one token beside keys of other names is told to have no encoding", (OP,)),
+    Fault("cache-single", f"{OP}/probe/step.go", "(single || caches()", "(single && caches()", "one token beside keys of other names is told to have no encoding", (OP,)),
     Fault("cache-grows", f"{OP}/length/change.go", "in.Dims[caches[in.Name]].Value = int64(c.New)", "in.Dims[caches[in.Name]].Value += 0", "a table becomes longer than the cache that it is for", (OP,)),
     Fault("columns-alike", f"{OP}/probe/coordinates.go", "alike && !namesTokens(in.Name) && besideData(f, in)", "alike", "codebooks in columns are told as tables of places", (OP,)),
     Fault("signed-sines", f"{OP}/rows/cache.go", "return negated[min(2*column/columns, 1)]", "return negated[0]", "sines of the second of each pair are read with the sign of the first", (f"{OP}/rows",)),
