@@ -147,7 +147,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 			}
 		case v.Known() && s.past == 0 && IsLength(f, in):
 			v.Ints[0], v.Data = int64(s.Length), false
-		case v.Known() && marksPadding(f, in):
+		case v.Known() && (marksPadding(f, in) || picksAmong(f, in)):
 			clear(v.Ints)
 			clear(v.Floats)
 		case v.Known() && isCounted(f, in):

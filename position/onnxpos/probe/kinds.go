@@ -55,7 +55,7 @@ func (p *Probe) kinds() *inputs {
 			first(&k.features, in)
 		}
 	}
-	if k.tokens != nil && k.image != nil && p.mayBeCache(k.image) && k.tokens.Dims[1].Value == 1 && !slices.ContainsFunc(k.image.Dims[1:], func(d onnx.Dim) bool { return d.Value == 1 || d.Value == 3 }) {
+	if k.tokens != nil && k.image != nil && (isMask(k.image) || p.mayBeCache(k.image) && k.tokens.Dims[1].Value == 1 && !slices.ContainsFunc(k.image.Dims[1:], func(d onnx.Dim) bool { return d.Value == 1 || d.Value == 3 })) {
 		k.image = nil
 	}
 	if *k == (inputs{}) {
