@@ -329,6 +329,20 @@ func picksRows(w *onnx.Wiring, n *onnx.Node) (table, index int, ok bool) {
 	return table, index, has && indexed && rows
 }
 
+// picksAmong reports whether a list picks places of other inputs, as that of the beams that go on: of each there may be one alone.
+func picksAmong(f *onnx.File, in *onnx.ValueInfo) (picks bool) {
+	if !in.Type.IsInteger() || len(in.Dims) != 1 {
+		return false
+	}
+	w := f.Graph.Wiring()
+	read(f, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
+		data, index, rows := picksRows(w, n)
+		picks = picks || rows && index == of && w.Producer(data) == nil && w.Constant(data) == nil
+		return eval.Is(n, eval.Elements|eval.Layout), false
+	})
+	return picks
+}
+
 // takesWaves is the table of sines or cosines of which a node takes rows by an index, nil where it takes none.
 func takesWaves(w *onnx.Wiring, n *onnx.Node, index int) *onnx.Tensor {
 	data, at, ok := picksRows(w, n)

@@ -77,20 +77,6 @@ func marksPadding(f *onnx.File, in *onnx.ValueInfo) (padding bool) {
 	return padding
 }
 
-// picksAmong reports whether a list picks places of other inputs, as that of the beams that go on: of each there may be one alone.
-func picksAmong(f *onnx.File, in *onnx.ValueInfo) (picks bool) {
-	if !in.Type.IsInteger() || len(in.Dims) != 1 {
-		return false
-	}
-	w := f.Graph.Wiring()
-	read(f, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
-		data, index, rows := picksRows(w, n)
-		picks = picks || rows && index == of && w.Producer(data) == nil && w.Constant(data) == nil
-		return eval.Is(n, eval.Elements|eval.Layout), false
-	})
-	return picks
-}
-
 // constantOf is the tensor of a value that is stored, or given by a Constant node; nil of others.
 func constantOf(w *onnx.Wiring, number int) *onnx.Tensor {
 	if made := w.Producer(number); made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
