@@ -81,18 +81,27 @@ func (p *Probe) hasTwin(in *onnx.ValueInfo) bool {
 	})
 }
 
-// sameSizes reports whether two values are declared with the same sizes, as far as they are declared.
+// sameSizes reports whether two values are declared with the same sizes.
 func sameSizes(a, b *onnx.ValueInfo) bool {
+	return slices.EqualFunc(a.Dims, b.Dims, func(a, b onnx.Dim) bool { return a.Value == b.Value })
+}
+
+// mayHaveSizes reports whether two values may have the same sizes, as far as they are declared.
+func mayHaveSizes(a, b *onnx.ValueInfo) bool {
 	return slices.EqualFunc(a.Dims, b.Dims, func(a, b onnx.Dim) bool { return a.Value == b.Value || min(a.Value, b.Value) < 0 })
 }
 
-// ComesOut is the output that has the keys or values of an input, with those of this call: one of the same sizes; nil where there is none.
+// ComesOut is the output that has the keys or values of an input, with those of this call: one of the same sizes, or else one that may have them; nil
+// where there is none.
 func (p *Probe) ComesOut(in *onnx.ValueInfo) *onnx.ValueInfo {
-	i := slices.IndexFunc(p.File.Graph.Outputs, func(out *onnx.ValueInfo) bool { return out.Type == in.Type && sameSizes(out, in) })
-	if i < 0 {
-		return nil
+	for _, fit := range []func(a, b *onnx.ValueInfo) bool{sameSizes, mayHaveSizes} {
+		for _, out := range p.File.Graph.Outputs {
+			if out.Type == in.Type && fit(out, in) {
+				return out
+			}
+		}
 	}
-	return p.File.Graph.Outputs[i]
+	return nil
 }
 
 // isList reports whether an input is a list of numbers that rows of a table are taken by: tokens of one sequence, or nodes of a graph,
