@@ -83,7 +83,7 @@ type Labels struct {
 	Doubts   []Reason
 	Masked   bool      // a constant mask tells positions apart (causal, window)
 	Masks    []Meeting // where masks meet the data that operators do not make themselves
-	// Untrained are stored tables of zeros that are added along positions: nothing of what they do shows.
+	// Untrained are stored tables of zeros that meet the data along positions: nothing of what they do shows.
 	Untrained []*onnx.Tensor
 	// Whole tells that the data keep the inputs' axes whole and that nothing is made of their sizes or of positions: a longer input has more
 	// places, and nothing that a short one does not show.

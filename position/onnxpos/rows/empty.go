@@ -21,10 +21,10 @@ func Nothing(_ int, dst []float64) error {
 }
 
 // Emptied is the content of a constant that adds nothing: Nothing in floating-point numbers, whose sign is the highest bit of their last byte, and 0
-// in whole ones.
+// in whole ones and in those of eight bits or fewer.
 func Emptied(t *onnx.Tensor) patch.Source {
 	size := t.Type.Size(t.Len())
-	if !t.Type.IsFloat() || t.Len() == 0 {
+	if !t.Type.IsFloat() || t.Len() == 0 || size/t.Len() < 2 { // of eight bits, some types have no −0, and NaN in its place
 		return patch.Zeros(size)
 	}
 	return patch.Func(size, func() io.Reader { return &emptied{width: size / t.Len(), left: size} })
