@@ -570,9 +570,9 @@ func (l *Labels) isGivenMask(s *eval.Scope, name string) bool {
 }
 
 // untrained notes the stored tables of which numbers that are added along positions are made, where all are zero. A table has rows and columns; a
-// mask of zeros has places of queries and keys alone.
+// mask of zeros has places of queries and keys alone; and zeros for each sequence of a batch are the states that recurrences begin with.
 func (l *Labels) untrained(e *event) {
-	if e.how != Added && e.how != Biased && e.how != Contracted || !slices.ContainsFunc(e.dims, func(d dim) bool { return l.positionsOf(d.data) }) {
+	if e.how != Added && e.how != Biased && e.how != Contracted || !slices.ContainsFunc(e.dims, func(d dim) bool { return l.positionsOf(d.data) && !l.isBatch(d.data) }) {
 		return
 	}
 	v := e.scope.Value(e.node.Input(e.input))
@@ -590,6 +590,23 @@ func (l *Labels) untrained(e *event) {
 			l.Untrained = append(l.Untrained, t)
 		}
 	}
+}
+
+// isBatch reports whether the places of an axis are sequences of a batch: none sees another, and it is the first of its inputs, or one beside
+// which places of another axis do.
+func (l *Labels) isBatch(axis Axis) bool {
+	sees := func(a *Atom) bool { return slices.ContainsFunc(leaves(Axis{{Atom: a}}), seen) }
+	if slices.ContainsFunc(leaves(axis), seen) {
+		return false
+	}
+	for name, axes := range l.inputAxes {
+		if of := axis.InputAxes(name); slices.Equal(of, []int{0}) {
+			continue
+		} else if len(of) > 0 && !slices.ContainsFunc(axes, sees) {
+			return false
+		}
+	}
+	return true
 }
 
 // maxRows is how many times as many numbers as are taken of it a table of zeros has at the most.

@@ -129,6 +129,13 @@ func TestTablesOfZeros(t *testing.T) {
 			m.Nodes[i].Inputs = []string{"masked"}
 			m.Nodes = slices.Insert(m.Nodes, i, node("Add", "masked", scores, "mask"))
 		}, "none"},
+		{"states of a batch", func(m *onnx.NewModel) { begun(m, []int64{2, 6}, 1) }, "none"},
+		{"states of a batch behind positions", func(m *onnx.NewModel) {
+			begun(m, []int64{6, 2}, 0)
+			m.Initializers = append(m.Initializers, noise("W", 4, 4))
+			m.Nodes = slices.Concat(m.Nodes[:1], []onnx.NewNode{withInts(node("Transpose", "turned", "te"), "perm", []int64{1, 0, 2})}, oneHead("", "turned", "turned"), m.Nodes[1:])
+			m.Nodes[len(m.Nodes)-1] = node("Add", "h", "seen", "row")
+		}, "none"},
 	} {
 		m := built(t, c.change)
 		if got := found(m); got != c.want {
@@ -139,6 +146,15 @@ func TestTablesOfZeros(t *testing.T) {
 			t.Errorf("%s: told as not trained: %t", c.name, untrained)
 		}
 	}
+}
+
+// begun has a graph of two sequences add what one begins with, zeros and its first token, to each of its tokens.
+func begun(m *onnx.NewModel, ids []int64, positions int64) {
+	m.Inputs[0].Dims, m.Outputs[0].Dims = ids, []int64{2, 6, 4}
+	m.Initializers = append(m.Initializers[:1], integers("zero", 0), integers("axes", 1), floats("state", []int64{2, 4}, func(int) float64 { return 0 }))
+	m.Initializers[1].Dims = nil
+	m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Gather", "first", "te", "zero"), "axis", positions), node("Add", "begun", "first", "state"),
+		node("Unsqueeze", "row", "begun", "axes"), node("Add", "h", "te", "row")}
 }
 
 // TestOneFreeSide: a picture with one free side is of no one size.

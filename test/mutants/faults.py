@@ -342,6 +342,7 @@ MORE = [
     Fault("axes-exchanged", f"{OP}/probe/kinds.go", "p.seesItselfAlone() {", "p.seesItselfAlone() && len(in.Dims) > 99 {", "of names that say the wrong way round none is told", (OP,)),
     Fault("rows-of-three", f"{OP}/probe/inputs.go", "	case IsPositions(in.Name) && last > 1:", "	case IsPositions(in.Name) && last > 1, len(shape) == 3 && in.Dims[0].Value == 3:", "tables of tokens are told as tables of positions", (OP,)),
     Fault("two-sequences", f"{OP}/open.go", "if !m.graph.PutAhead(m.labels().Ahead()) {", "if !m.graph.PutAhead(m.labels().Ahead()) && m == nil {", "the length of caches whose first axis runs over tokens is told as the first row of a table", (OP,)),
+    Fault("zeros-of-a-batch", "onnx/axes/judge.go", "l.positionsOf(d.data) && !l.isBatch(d.data) }", "l.positionsOf(d.data) }", "the states that sequences begin with are a table of positions", (OP,)),
     Fault("tables-of-zeros", f"{OP}/open.go", "m.graph.Fill(m.labels().Untrained)", "m.graph.Fill(nil)", "of a table that was never trained none is told", (OP,)),
     Fault("emptied-tables", f"{OP}/rows/empty.go", "math.Copysign(0, -1)", "math.Copysign(0, 1)", "a table that alibi --replace emptied is told as one that was never trained", (OP,)),
     Fault("one-free-side", f"{OP}/model.go", "g.TokenInput() == nil && len(g.FreeSides()) == 0", "g.TokenInput() == nil && !g.FreeImage()", "a picture of any width is told to be of one size", (OP,)),
