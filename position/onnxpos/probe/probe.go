@@ -167,7 +167,7 @@ func (p *Probe) givenTo(f eval.Failure, i int) *onnx.ValueInfo {
 	return p.File.Graph.Inputs[at]
 }
 
-// wants are the sizes that a node that fails wants of its input i: a convolution of its data, a Concat of one of two.
+// wants are the sizes that a node that fails wants of its input i: a convolution of its data, a Concat of one of two, a Reshape of what it takes apart.
 func wants(f eval.Failure, i int) []int {
 	is := f.Scope.Input(f.Node, i).Shape
 	switch {
@@ -185,6 +185,15 @@ func wants(f eval.Failure, i int) []int {
 		out := slices.Clone(f.Scope.Input(f.Node, 1-i).Shape)
 		if axis := f.Node.Axis(0, len(out)); len(out) == len(is) && axis >= 0 {
 			out[axis] = is[axis]
+			return out
+		}
+	case f.Node.Op == "Reshape" && i == 0 && len(is) > 1: // what is folded into the batch is told apart: heads, codebooks
+		to := f.Scope.Input(f.Node, 1).Ints
+		if k := len(to) - len(is); k > 0 && to[0] < 0 && slices.EqualFunc(to[k+1:], is[1:], func(a int64, b int) bool { return a == int64(b) || a == 0 }) {
+			out := slices.Clone(is)
+			for _, n := range to[1 : k+1] {
+				out[0] *= int(n)
+			}
 			return out
 		}
 	}
