@@ -275,6 +275,11 @@ func (l *Labels) InputPositions(name string, axis int) (positions, attend bool) 
 	return positions, attend || positions && slices.ContainsFunc(l.attending, func(a *Atom) bool { return a.isOf(func(in onnx.InputAxis) bool { return in == is }) })
 }
 
+// InputSees reports whether places along an axis of a graph input see each other.
+func (l *Labels) InputSees(in onnx.InputAxis) bool {
+	return slices.ContainsFunc(l.inputAxes[in.Input], func(a *Atom) bool { return slices.Contains(a.root().inputs, in) && a.sees() })
+}
+
 // maxAncestry bounds how far back an axis is followed to an input.
 const maxAncestry = 4096
 
@@ -434,7 +439,7 @@ func (l *Labels) isLast(a *Atom) bool {
 	inputs := a.root().inputs
 	return len(inputs) > 0 && !slices.ContainsFunc(inputs, func(in onnx.InputAxis) bool {
 		k := len(l.given[in.Input].Axes)
-		return k < 3 || in.Axis != k-1 || l.inputs[in.Input].Tokens
+		return k < 2 || in.Axis != k-1 || l.inputs[in.Input].Tokens
 	})
 }
 
@@ -595,14 +600,13 @@ func (l *Labels) untrained(e *event) {
 // isBatch reports whether the places of an axis are sequences of a batch: none sees another, and it is the first of its inputs, or one beside
 // which places of another axis do.
 func (l *Labels) isBatch(axis Axis) bool {
-	sees := func(a *Atom) bool { return slices.ContainsFunc(leaves(Axis{{Atom: a}}), seen) }
 	if slices.ContainsFunc(leaves(axis), seen) {
 		return false
 	}
 	for name, axes := range l.inputAxes {
 		if of := axis.InputAxes(name); slices.Equal(of, []int{0}) {
 			continue
-		} else if len(of) > 0 && !slices.ContainsFunc(axes, sees) {
+		} else if len(of) > 0 && !slices.ContainsFunc(axes, (*Atom).sees) {
 			return false
 		}
 	}
@@ -658,6 +662,9 @@ func (l *Labels) isSame(s *eval.Scope, name string, axis int) bool {
 func seen(f Factor) bool {
 	return f.summed || slices.ContainsFunc(f.made, func(d derivation) bool { return d.sees() })
 }
+
+// sees reports whether places of what an axis was cut into see each other.
+func (a *Atom) sees() bool { return slices.ContainsFunc(leaves(Axis{{Atom: a}}), seen) }
 
 // prepares reports whether numbers meet a graph input that is a picture or a
 // recording itself, element by element: that prepares it and is no encoding (a mean

@@ -84,7 +84,7 @@ func (m *Model) InputIsFixed() bool {
 		return true
 	}
 	if in := g.Recording(); in != nil && g.TokenMatrix() == nil && !slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) {
-		return true
+		return in.Dims[0].Value >= 0 || !m.labels().InputSees(onnx.InputAxis{Input: in.Name}) // of any number of nodes of a graph, say
 	}
 	return g.FixedLength() > 0 || g.ImageInput() != nil && g.TokenInput() == nil && len(g.FreeSides()) == 0
 }
