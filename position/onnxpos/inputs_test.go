@@ -283,3 +283,50 @@ func TestOtherSequenceOfOneLength(t *testing.T) {
 		t.Errorf("%s, %v", found(m), length)
 	}
 }
+
+// TestKindsOfSeries: a column of kinds beside numbers of any length is none of tokens, also where inputs are named as those of a past.
+func TestKindsOfSeries(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs = []onnx.NewValue{{Name: "past_values", Type: onnx.Float, Dims: []int64{-1, -1}}, {Name: "past_time_features", Type: onnx.Float, Dims: []int64{-1, -1, 2}}, {Name: "static", Type: onnx.Int64, Dims: []int64{-1, 1}}}
+		m.Outputs[0].Dims = []int64{-1, -1, 4}
+		m.Initializers = append(m.Initializers, noise("W", 1, 4), noise("V", 2, 4), integers("two", 2))
+		m.Nodes = []onnx.NewNode{node("Shape", "shape", "past_values"), node("Gather", "n", "shape", "one"), node("Range", "p", "zero", "n", "one"), node("Gather", "pe", "wpe", "p"), node("Unsqueeze", "column", "past_values", "two"),
+			node("MatMul", "x", "column", "W"), node("MatMul", "f", "past_time_features", "V"), node("Gather", "kind", "wte", "static"), node("Add", "xf", "x", "f"), node("Add", "te", "xf", "kind"), node("Add", "h", "te", "pe")}
+	})
+	if found(m) != "position table of 16 rows of 4 ×16" {
+		t.Error(found(m))
+	}
+}
+
+// TestFoldedIntoTheBatch: of codebooks that are folded into the batch there are as many as the graph takes apart.
+func TestFoldedIntoTheBatch(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs[0].Dims, m.Inputs[0].Params, m.Outputs[0].Dims = []int64{-1, -1}, []string{"rows", "steps"}, []int64{-1, -1, 4}
+		m.Initializers = append(m.Initializers, integers("ends", 1), integers("beyond", 2), integers("apart", -1, 3))
+		sum := node("ReduceSum", "te", "each", "ends")
+		sum.Attributes = []onnx.NewAttribute{{Name: "keepdims", Value: int64(0)}}
+		m.Nodes = append(m.Nodes[:4], node("Slice", "steps", "shape", "ends", "beyond"), withInts(node("Concat", "books", "apart", "steps"), "axis", int64(0)), node("Reshape", "codes", "ids", "books"),
+			node("Gather", "each", "wte", "codes"), sum, node("Add", "h", "te", "pe"))
+	})
+	if found(m) != "position table of 16 rows of 4 ×16" || m.graph.Eval.Main.Value("ids").Shape[0] != 3 {
+		t.Error(found(m), m.graph.Eval.Failures)
+	}
+}
+
+// TestNodesOfAGraph: a graph of any number of nodes, each of as many numbers, is of no fixed size; records of as many numbers are.
+func TestNodesOfAGraph(t *testing.T) {
+	for _, c := range []struct {
+		second onnx.NewNode
+		beyond string
+	}{{node("MatMul", "h", "adjacency", "x"), report.BeyondContinues}, {node("Identity", "h", "x"), report.BeyondError}} {
+		m := built(t, func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "features", Type: onnx.Float, Dims: []int64{-1, 9}, Params: []string{"nodes", ""}}, {Name: "adjacency", Type: onnx.Float, Dims: []int64{-1, -1}, Params: []string{"nodes", "nodes"}}}
+			m.Outputs[0].Dims = []int64{-1, 4}
+			m.Initializers = []onnx.NewTensor{noise("W", 9, 4)}
+			m.Nodes = []onnx.NewNode{node("MatMul", "x", "features", "W"), c.second}
+		})
+		if l := position.Length(m, m.Describe()); found(m) != "none" || l.Beyond != c.beyond {
+			t.Errorf("%s: %s, %+v", c.second.Op, found(m), l)
+		}
+	}
+}

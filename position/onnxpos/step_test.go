@@ -80,6 +80,25 @@ func TestStep(t *testing.T) {
 	}
 }
 
+// TestBakedStep: a table in the place of what a decoder of one token computes has the rows that were asked for.
+func TestBakedStep(t *testing.T) {
+	change := func(m *onnx.NewModel) {
+		step(m, -1, 1, -1, node("Shape", "shape", "past"), node("Slice", "at", "shape", "two", "three"))
+		m.Initializers = append(m.Initializers, floats("frequencies", []int64{2}, func(k int) float64 { return []float64{1, 0.01}[k] }))
+		i := slices.IndexFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Outputs[0] == "row" })
+		m.Nodes = slices.Concat(m.Nodes[:i], []onnx.NewNode{withInts(node("Cast", "number", "at"), "to", int64(onnx.Float)), node("Unsqueeze", "column", "number", "one"), node("Mul", "angle", "column", "frequencies"),
+			node("Sin", "sin", "angle"), node("Cos", "cos", "angle"), withInts(node("Concat", "row", "sin", "cos"), "axis", int64(-1))}, m.Nodes[i+1:])
+		m.Initializers[3] = integers("one", 1)
+	}
+	m := built(t, change)
+	if _, err := position.Bake(m, position.BakeOptions{Length: 24}); err != nil {
+		t.Fatal(err)
+	}
+	if e := result(t, m, saved(t, change)).Sites()[0].Encoding(); e.Capacity != 24 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestStaticCaches: keys and values of a fixed number of tokens, which a call writes its own among, become longer with the table, whatever
 // their names; masks over them do, too.
 func TestStaticCaches(t *testing.T) {
@@ -192,5 +211,22 @@ func TestCacheOfLayers(t *testing.T) {
 	}
 	if _, err := position.Extend(m, position.ExtendOptions{Length: 24}); err == nil || !strings.Contains(err.Error(), "come in with") {
 		t.Errorf("keys that come out with 16 places: %v", err)
+	}
+}
+
+// TestCacheWithoutABatch: the features of keys of earlier tokens are those of the heads, also where the first axis runs over tokens.
+func TestCacheWithoutABatch(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs = []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: []int64{-1}}, {Name: "kept", Type: onnx.Float, Dims: []int64{-1, 4}, Params: []string{"before", ""}}, {Name: "held", Type: onnx.Float, Dims: []int64{-1, 4}, Params: []string{"before", ""}}}
+		m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{-1, 4}}, {Name: "keys", Type: onnx.Float, Dims: []int64{-1, 4}}, {Name: "values", Type: onnx.Float, Dims: []int64{-1, 4}}}
+		m.Initializers = append(m.Initializers, noise("W", 4, 4), noise("V", 4, 4), integers("heads", -1, 2, 2), integers("merged", -1, 4))
+		m.Nodes = []onnx.NewNode{node("Shape", "shape", "ids"), node("Gather", "n", "shape", "zero"), node("Shape", "kept shape", "kept"), node("Gather", "before", "kept shape", "zero"), node("Add", "end", "before", "n"),
+			node("Range", "p", "before", "end", "one"), node("Gather", "pe", "wpe", "p"), node("Gather", "te", "wte", "ids"), node("Add", "x", "te", "pe"), node("MatMul", "q", "x", "W"), withInts(node("Concat", "keys", "kept", "q"), "axis", int64(0)),
+			node("Reshape", "apart", "q", "heads"), withInts(node("Transpose", "query", "apart"), "perm", []int64{1, 0, 2}), node("Reshape", "keys apart", "keys", "heads"), withInts(node("Transpose", "key", "keys apart"), "perm", []int64{1, 2, 0}),
+			node("MatMul", "v", "x", "V"), withInts(node("Concat", "values", "held", "v"), "axis", int64(0)), node("Reshape", "values apart", "values", "heads"), withInts(node("Transpose", "value", "values apart"), "perm", []int64{1, 0, 2}), node("MatMul", "scores", "query", "key"), node("Softmax", "weights", "scores"), node("MatMul", "seen", "weights", "value"),
+			withInts(node("Transpose", "back", "seen"), "perm", []int64{1, 0, 2}), node("Reshape", "h", "back", "merged")}
+	})
+	if found(m) != "position table of 16 rows of 4 ×16" || len(m.Findings()) > 0 {
+		t.Error(found(m), m.Findings())
 	}
 }

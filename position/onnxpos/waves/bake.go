@@ -116,7 +116,7 @@ func (b *baker) replaceCasts(t trace.Source, n *onnx.Node, a angle, w wave) erro
 // selects them is computed ahead of the first node, which may stand long before: others
 // select by it as well.
 func (b *baker) replace(first, n *onnx.Node, a angle, waves []wave) error {
-	table, err := b.table(n, waves, b.length+firstOf(a))
+	table, err := b.table(n, waves, b.length+b.first(a))
 	if err != nil {
 		return err
 	}
@@ -128,13 +128,13 @@ func (b *baker) replace(first, n *onnx.Node, a angle, waves []wave) error {
 	return nil
 }
 
-// firstOf is the number that the first position has: rows are selected by those numbers.
-func firstOf(a angle) int {
+// first is the number that the first position of all has, without cached tokens: rows are selected by those numbers.
+func (b *baker) first(a angle) int {
 	v := a.scope.Value(a.positions)
 	if !v.Known() || v.Len() == 0 || !(v.Number(0) > 0) || v.Number(0) > maxFirst {
 		return 0
 	}
-	return int(v.Number(0))
+	return max(int(v.Number(0))-b.g.FirstPosition(), 0)
 }
 
 // maxFirst bounds the number of the first position: those of fairseq's models are 1 and 2.
