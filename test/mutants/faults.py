@@ -170,7 +170,7 @@ MORE = [
     Fault("count-from-end", f"{OP}/beyond.go", "\t\t\tt.fromEnd = true\n\t\t\tt.countedFrom(0, fmt.Sprintf(\"is row p + %d", "\t\t\tt.countedFrom(0, fmt.Sprintf(\"is row p + %d", "a table whose rows are counted from its end is made longer, and old inputs give other outputs", (OP,)),
     Fault("frequencies-vary", f"{OP}/rotary/frequencies.go", "maxOff(f, short) > rowsTolerance {", "maxOff(f, short) < 0 {", "frequencies that the graph makes of the length are told for all lengths", (OP,)),
     Fault("bias-grows", f"{OP}/relative/distance.go", "|| stored == nil && m.grows(u, n) {", "{", "a bias that the graph computes is told to end at the length of a probe", (OP,)),
-    Fault("bake-first", f"{OP}/waves/bake.go", "b.length+firstOf(a))", "b.length)", "baked sines lack the last positions", (OP,)),
+    Fault("bake-first", f"{OP}/waves/bake.go", "b.length+b.first(a))", "b.length)", "baked sines lack the last positions", (OP,)),
     Fault("verdict-pictures", "verify/compare.go", "c.changed = c.changed || pictures", "_ = pictures", "extend --image --verify of a good file says that the planned change is not there", ("cmd/modelpatch",)),
     # Vectors by distance, and what bounds no length.
     Fault("scored-side", f"{OP}/scored/scored.go", "func(o *scored) bool { return o.byKey != b.byKey })", "func(o *scored) bool { return false })", "DeBERTa's table is told as a plain one by distance", (OP,)),
@@ -238,7 +238,7 @@ MORE = [
     Fault("beyond-beside", f"{OP}/beyond.go", "m.graph.Grows(s, probe) { // else", "m.graph.Grows(s, probe) || rows { // else", "longer input is told to give wrong numbers where an input of one size refuses it"),
     # Decoders and encoders as exporters of 2023 declared them.
     Fault("mask-tokens", f"{OP}/probe/inputs.go", "if isMask(in) && n == s.past+1 {", "if false {", "OPT with its cache is told to have no encoding", (OP,)),
-    Fault("caches-merged", f"{OP}/probe/step.go", "len(in.Dims) > 3 || merged || comesOut", "len(in.Dims) > 3 || merged && comesOut || comesOut", "of a decoder whose heads stand in the batch, keys are taken for features", (OP,)),
+    Fault("caches-merged", f"{OP}/probe/step.go", "len(in.Dims) > 3 || merged && p.hasTwin(in) || comesOut", "len(in.Dims) > 3 || comesOut", "of a decoder whose heads stand in the batch, keys are taken for features", (OP,)),
     Fault("channels-wanted", f"{OP}/probe/probe.go", "out[channels] = weights[1]", "out[channels] = 0*weights[1] + out[channels]", "an encoder of speech whose channels are left free is not recognised", (OP,)),
     Fault("tokens-counted", f"{OP}/probe/step.go", "e.Override = content\n", "_ = content\n", "positions that are counted over tokens are not seen, where one is taken at a time", (OP,)),
     # What is written otherwise, quantised or rounded.
