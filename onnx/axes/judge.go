@@ -575,9 +575,19 @@ func (l *Labels) isGivenMask(s *eval.Scope, name string) bool {
 }
 
 // untrained notes the stored tables of which numbers that are added along positions are made, where all are zero. A table has rows and columns; a
-// mask of zeros has places of queries and keys alone; and zeros for each sequence of a batch are the states that recurrences begin with.
+// mask of zeros has places of queries and keys alone. Zeros for each sequence of a batch are masks, or the states that recurrences begin with; and
+// what is added to scores between two sequences (T5's cross-attention) says nothing of places.
 func (l *Labels) untrained(e *event) {
-	if e.how != Added && e.how != Biased && e.how != Contracted || !slices.ContainsFunc(e.dims, func(d dim) bool { return l.positionsOf(d.data) && !l.isBatch(d.data) }) {
+	var along []Axis
+	for _, d := range e.dims {
+		if l.positionsOf(d.data) {
+			if l.isBatch(d.data) {
+				return
+			}
+			along = append(along, d.data)
+		}
+	}
+	if len(along) == 0 || e.product && !l.shareInput(along) || e.how != Added && e.how != Biased && e.how != Contracted {
 		return
 	}
 	v := e.scope.Value(e.node.Input(e.input))
@@ -611,6 +621,22 @@ func (l *Labels) isBatch(axis Axis) bool {
 		}
 	}
 	return true
+}
+
+// shareInput reports whether two axes are made of one input.
+func (l *Labels) shareInput(along []Axis) bool {
+	for name := range l.inputAxes {
+		of := 0
+		for _, a := range along {
+			if len(a.InputAxes(name)) > 0 {
+				of++
+			}
+		}
+		if of > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // maxRows is how many times as many numbers as are taken of it a table of zeros has at the most.

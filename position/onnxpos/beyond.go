@@ -286,19 +286,15 @@ func (t *tableSite) rowsOf(was, is [2]int, prefix int) []int {
 	return row[min(prefix, len(row)):]
 }
 
-// inspectLargerPictures learns whether a graph that resamples its table, or cuts the picture
-// into windows, takes a picture of twice the side, and one with a row and a column of patches more.
+// inspectLargerPictures learns whether a graph that resamples its table, or has biases by distance, takes a picture of twice the side, and one
+// with a row and a column of patches more.
 func (m *Model) inspectLargerPictures() {
 	for _, s := range m.sites {
 		t, ok := s.(position.Resampler)
 		resampled := ok && s.Encoding().IsGrid() && t.Resampled()
-		w, ok := s.(position.WindowResizer)
-		windowed := ok && m.windowed(w)
-		if !resampled && !windowed {
-			continue
-		}
+		_, biases := s.(position.WindowResizer)
 		g := m.PatchGrid()
-		if g[1] < 1 || g[1] != g[2] {
+		if !resampled && !biases || g[1] < 1 || g[1] != g[2] {
 			continue
 		}
 		twice, left := m.Takes(g.WithSides(2*g[1], 2*g[2]))
@@ -309,21 +305,14 @@ func (m *Model) inspectLargerPictures() {
 			continue
 		}
 		says := "the graph resamples the table to the size of the picture, and runs with larger ones"
-		if windowed {
-			says = "the graph cuts pictures into windows, and runs with larger ones"
+		if biases {
+			says = "the biases follow the size of the picture, or are those of its windows, and the graph runs with larger ones"
 		}
 		if next, _ := m.Takes(g.WithSides(g[1]+1, g[2]+1)); !next {
 			says += fmt.Sprintf(", though not with one of %s patches", g.WithSides(g[1]+1, g[2]+1))
 		}
 		s.SetBeyond(report.BeyondContinues, report.Evidence{Kind: "structure", Says: says})
 	}
-}
-
-// windowed reports whether biases are those of windows that are less than the picture.
-func (m *Model) windowed(s position.WindowResizer) bool {
-	other, ok := s.Encoding().Scheme.(schemes.Other)
-	grid := m.graph.PatchGrid()
-	return ok && len(other.Window) == 2 && grid[0] > 0 && grid != [2]int(other.Window)
 }
 
 // maxBeyondProbe bounds the length at which the graph is probed beyond a capacity.

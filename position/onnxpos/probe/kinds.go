@@ -58,9 +58,6 @@ func (p *Probe) kinds() *inputs {
 	if k.tokens != nil && k.image != nil && (isMask(k.image) || p.mayBeCache(k.image) && k.tokens.Dims[1].Value == 1 && !slices.ContainsFunc(k.image.Dims[1:], func(d onnx.Dim) bool { return d.Value == 1 || d.Value == 3 })) {
 		k.image = nil
 	}
-	if k.tokens != nil && k.tokens.Dims[1].Value == 1 && !namesTokens(k.tokens.Name) && (runsOn(k.wave) || runsOn(k.features)) && !slices.ContainsFunc(Given(p.File), p.mayBeCache) {
-		k.tokens = nil // of what kind each series is
-	}
 	if *k == (inputs{}) {
 		lists := slices.DeleteFunc(slices.Clone(Given(p.File)), func(in *onnx.ValueInfo) bool { return !p.isList(in) })
 		if i := slices.IndexFunc(lists, func(in *onnx.ValueInfo) bool { return len(lists) == 1 || namesTokens(in.Name) }); i >= 0 { // of several, users and items of a batch perhaps
@@ -68,11 +65,6 @@ func (p *Probe) kinds() *inputs {
 		}
 	}
 	return k
-}
-
-// runsOn reports whether an input has a free axis beside that of the batch.
-func runsOn(in *onnx.ValueInfo) bool {
-	return in != nil && slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 })
 }
 
 // isMemory reports whether numbers are of one length, and of several places, and no output is as long: another sequence may look at them.

@@ -39,10 +39,9 @@ func (p *Probe) isStep() bool {
 
 // mayBeCache reports whether an input has the type and the axes of keys and values.
 func (p *Probe) mayBeCache(in *onnx.ValueInfo) bool {
-	merged := len(in.Dims) == 3 && strings.Contains(strings.ToLower(in.Name), "past")  // heads are in the batch, or side by side
-	comesOut := len(in.Dims) > 1 && (merged || p.hasTwin(in)) && p.ComesOut(in) != nil // keys and values, of this call as well
-	whole := in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) > 3           // quantised
-	return (in.Type.IsFloat() && (len(in.Dims) > 3 || merged && p.hasTwin(in) || comesOut) || whole) && !isMask(in) && !p.isConstant(in.Name)
+	comesOut := len(in.Dims) > 1 && p.hasTwin(in) && p.ComesOut(in) != nil   // keys and values, of this call as well
+	whole := in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) > 3 // quantised
+	return (in.Type.IsFloat() && (len(in.Dims) > 3 || comesOut) || whole) && !isMask(in) && !p.isConstant(in.Name)
 }
 
 // cached are the inputs that are keys and values: by their names, since others are put behind them (see PutAhead), or since a graph takes one
