@@ -2,6 +2,8 @@ package onnxpos
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -328,5 +330,42 @@ func TestNodesOfAGraph(t *testing.T) {
 		if l := position.Length(m, m.Describe()); found(m) != "none" || l.Beyond != c.beyond {
 			t.Errorf("%s: %s, %+v", c.second.Op, found(m), l)
 		}
+	}
+}
+
+// TestSharedInputs: numbers of a caller that all sequences share, and that meet queries and keys at their places, are none of content, whatever
+// the names of their axes; a column of positions that shares the name of an axis of tokens is one of positions.
+func TestSharedInputs(t *testing.T) {
+	rotated := func(m *onnx.NewModel, batch int64, cosines []int64, of ...string) {
+		m.Inputs = []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: []int64{batch, -1}, Params: []string{"batch", "sequence"}}, {Name: "c", Type: onnx.Float, Dims: cosines, Params: of}, {Name: "s", Type: onnx.Float, Dims: cosines, Params: of}}
+		m.Outputs[0].Dims = []int64{batch, -1, 4}
+		m.Initializers = append(m.Initializers, noise("W", 4, 4), noise("K", 4, 4))
+		turned := func(of string) []onnx.NewNode {
+			halves := node("Split", of+"a", of)
+			halves.Outputs, halves.Attributes = []string{of + "a", of + "b"}, []onnx.NewAttribute{{Name: "axis", Value: int64(-1)}, {Name: "num_outputs", Value: int64(2)}}
+			return []onnx.NewNode{halves, node("Neg", of+"n", of+"b"), withInts(node("Concat", of+"r", of+"n", of+"a"), "axis", int64(-1)), node("Mul", of+"c", of, "c"), node("Mul", of+"s", of+"r", "s"), node("Add", of+" turned", of+"c", of+"s")}
+		}
+		m.Opset = 18
+		m.Nodes = slices.Concat([]onnx.NewNode{node("Gather", "te", "wte", "ids"), node("MatMul", "q", "te", "W"), node("MatMul", "k", "te", "K")}, turned("q"), turned("k"), []onnx.NewNode{
+			withInts(node("Transpose", "kt", "k turned"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "q turned", "kt"), node("Softmax", "weights", "scores"), node("MatMul", "h", "weights", "te")})
+	}
+	for name, change := range map[string]func(m *onnx.NewModel){
+		"a batch of one":      func(m *onnx.NewModel) { rotated(m, 1, []int64{-1, 4}, "sequence", "") },
+		"a name of their own": func(m *onnx.NewModel) { rotated(m, -1, []int64{-1, 4}, "rows", "") },
+		"both":                func(m *onnx.NewModel) { rotated(m, 1, []int64{-1, 4}, "rows", "") },
+	} {
+		if m := built(t, change); found(m) != report.SchemeUnknown {
+			t.Errorf("%s: %s, %v", name, found(m), m.graph.Eval.Failures)
+		}
+	}
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs = []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: []int64{1, -1}, Params: []string{"", "sequence"}}, {Name: "stamps", Type: onnx.Float, Dims: []int64{-1}, Params: []string{"sequence"}}}
+		m.Outputs[0].Dims = []int64{1, -1, 4}
+		m.Initializers = append(m.Initializers, floats("frequencies", []int64{2}, func(k int) float64 { return []float64{1, 0.01}[k] }), integers("last", 1), noise("W", 4, 4))
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Unsqueeze", "column", "stamps", "last"), node("Mul", "angle", "column", "frequencies"), node("Sin", "sin", "angle"), node("Cos", "cos", "angle"),
+			withInts(node("Concat", "pe", "sin", "cos"), "axis", int64(-1)), node("Add", "x", "te", "pe"), node("MatMul", "h", "x", "W")}
+	})
+	if got := found(m); !strings.HasPrefix(got, "sinusoids of base 10000") {
+		t.Error(got)
 	}
 }

@@ -20,7 +20,7 @@ const maxFollowed = 256
 // takes rows of a table that are added to those of tokens. A number for each sequence of a batch is a time and none.
 func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	rank := len(in.Dims)
-	if in.Type == onnx.Bool || rank == 0 || rank > 3 || rank == 1 && in.Dims[0].Value < 2 {
+	if in.Type == onnx.Bool || rank == 0 || rank > 3 || rank == 1 && in.Dims[0].Value < 2 && !hasPlacesOf(f, in) {
 		return false
 	}
 	w := f.Graph.Wiring()
@@ -64,6 +64,13 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 		}
 	}
 	return waves
+}
+
+// hasPlacesOf reports whether the one axis of an input is, by its name, one of another that is not its first.
+func hasPlacesOf(f *onnx.File, in *onnx.ValueInfo) bool {
+	return in.Dims[0].Param != "" && slices.ContainsFunc(Given(f), func(other *onnx.ValueInfo) bool {
+		return len(other.Dims) > 1 && slices.ContainsFunc(other.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 && d.Param == in.Dims[0].Param })
+	})
 }
 
 // differs reports whether numbers of a value are subtracted from each other, each brought into shape alone, and the difference is more than compared:

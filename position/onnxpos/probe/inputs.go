@@ -27,6 +27,7 @@ type Sizes struct {
 	SequenceFirst       bool                     // of axes whose names do not say it, the first runs over tokens and the second over the batch
 	exchanged           [2]string                // names of axes that were given the wrong way round
 	pasts               *map[onnx.InputAxis]bool // axes that run over cached tokens, beside those that say so
+	rows                *map[onnx.InputAxis]bool // first axes that run over tokens, and over no batch
 	demanded            *map[onnx.InputAxis]int  // what the graph's operators demand; nil: nothing
 }
 
@@ -49,6 +50,9 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 	}
 	if s.pasts != nil && (*s.pasts)[onnx.InputAxis{Input: in.Name, Axis: axis}] {
 		return s.past
+	}
+	if s.rows != nil && (*s.rows)[onnx.InputAxis{Input: in.Name, Axis: axis}] {
+		return s.Length
 	}
 	if i := slices.Index(s.exchanged[:], d.Param); i >= 0 && d.Param != "" {
 		d.Param = s.exchanged[1-i]

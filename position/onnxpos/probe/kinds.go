@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -346,19 +347,12 @@ func (p *Probe) IsNumber(in *onnx.ValueInfo) bool {
 	return in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 1 && in.Dims[0].Value == 1 && (p.TokenInput() != nil || p.WaveInput() != nil)
 }
 
-// IsForAll reports whether an input is a matrix that all sequences of a batch share: rows of
-// numbers for positions, which a caller gives. The main input has a free axis for the batch;
-// the matrix has a row for each of its places, or as many as a number says.
-func (p *Probe) IsForAll(in *onnx.ValueInfo) bool {
-	main := p.TokenInput()
-	if main == nil || main == in || !in.Type.IsFloat() || len(in.Dims) != 2 || len(main.Dims) < 2 || main.Dims[0].Value >= 0 {
-		return false
-	}
-	rows := in.Dims[0]
-	if rows.Value >= 0 {
-		return rows.Value > 1
-	}
-	return rows.Param != "" && rows.Param != main.Dims[0].Param && slices.ContainsFunc(main.Dims[1:], func(d onnx.Dim) bool { return d.Param == rows.Param })
+// Main is the input that carries the sequence: tokens, features, a picture or a recording.
+func (p *Probe) Main() *onnx.ValueInfo { return cmp.Or(p.TokenInput(), p.ImageInput(), p.WaveInput()) }
+
+// MayBeShared reports whether an input of numbers beside the main one may be the same for all sequences of a batch.
+func (p *Probe) MayBeShared(in *onnx.ValueInfo) bool {
+	return in.Type.IsFloat() && !p.isAhead(in) && !isMask(in) && !p.isConstant(in.Name)
 }
 
 // IsRecorded reports whether the main input is a recording.

@@ -71,6 +71,7 @@ func (p *Probe) Run() {
 	p.fitBeside()
 	p.fitLists()
 	p.fitEnd()
+	p.fitRows()
 	if len(p.Eval.Failures) > 0 && p.FixedLength() == 0 && p.TokenInput() != nil {
 		p.probeTraced()
 	}
@@ -242,6 +243,33 @@ func (p *Probe) fitLists() {
 	}
 }
 
+// mayBeRows are first axes of matrices that may run over tokens: no name says that they are the main input's, or the batch.
+func (p *Probe) mayBeRows(main *onnx.ValueInfo) *map[onnx.InputAxis]bool {
+	out := map[onnx.InputAxis]bool{}
+	for _, in := range Given(p.File) {
+		if d := in.Dims; in != main && len(d) == 2 && d[0].Value < 0 && d[1].Value > 1 && d[0].Param != main.Dims[0].Param && !namesBatch(d[0]) && !isMask(in) && !p.isConstant(in.Name) {
+			out[onnx.InputAxis{Input: in.Name}] = true
+		}
+	}
+	return &out
+}
+
+// fitRows takes first axes of matrices for those of tokens, where the graph does not run with as many sequences and does with as many tokens.
+func (p *Probe) fitRows() {
+	main, s := p.TokenInput(), p.Sizes
+	if len(p.Eval.Failures) > 0 || main == nil || len(main.Dims) < 2 || main.Dims[0].Value >= 0 || s.Batch != 1 {
+		return
+	}
+	rows := p.mayBeRows(main)
+	if s.Batch = 2; len(*rows) == 0 || len(p.Evaluate(s).Failures) == 0 {
+		return
+	}
+	if s.rows = rows; len(p.Evaluate(s).Failures) == 0 {
+		s.Batch = 1
+		p.take(s)
+	}
+}
+
 // fitEnd ends each text with a token that the graph compares others with, where it does not run without: that at the end of a text, say, of
 // which a classifier reads the state (BART).
 func (p *Probe) fitEnd() {
@@ -390,6 +418,9 @@ const firstLength = 5
 func (p *Probe) probeSizes() Sizes {
 	pasts := p.pasts()
 	s := Sizes{Batch: 1, Length: firstLength, Image: 16, Frames: frameCounts[0], pasts: &pasts}
+	if main := p.TokenInput(); main != nil && main.Dims[0].Value == 1 {
+		s.rows = p.mayBeRows(main)
+	}
 	fixed := p.FixedLength() // which finds the part as well
 	if n := cmp.Or(fixed, p.fixed.part); n > 0 {
 		s.Length = n
