@@ -68,15 +68,18 @@ func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
 // is enough, another stands in the way, and Replace neutralises the rest. It reports
 // whether the model has the bias asked for.
 func (o ALiBiOptions) clear(m Model, out *Outcome) (has bool, err error) {
+	another := slices.ContainsFunc(m.Sites(), func(s Site) bool { // in some layers, perhaps
+		a, linear := s.Encoding().Scheme.(schemes.ALiBi)
+		return linear && !a.Equal(o.bias(a.Heads))
+	})
 	for i, s := range m.Sites() {
 		e := s.Encoding()
-		a, linear := e.Scheme.(schemes.ALiBi)
-		if o.Remove && !linear {
+		_, linear := e.Scheme.(schemes.ALiBi)
+		if (o.Remove || !o.Replace) && !linear || e.Scheme.Name() == report.SchemeNone {
 			continue
 		}
 		if linear && !o.Remove {
-			if a.Equal(o.bias(a.Heads)) {
-				has = true
+			if has = !another; has {
 				continue
 			}
 			if !o.Replace {
@@ -85,9 +88,6 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) (has bool, err error) {
 			if e.Form == report.FormKeys {
 				continue // the new value takes its place
 			}
-		}
-		if e.Scheme.Name() == report.SchemeNone || !o.Replace && !o.Remove {
-			continue
 		}
 		n, ok := s.(Neutralizer)
 		if !ok {

@@ -793,6 +793,14 @@ func (l *Labels) mixes(axis Axis) bool {
 	return false
 }
 
+// isOfTokens reports whether an axis is one of an input of tokens: of pictures, what patches hold are no positions.
+func (l *Labels) isOfTokens(a *Atom) bool {
+	return slices.ContainsFunc(a.root().inputs, func(in onnx.InputAxis) bool { return l.inputs[in.Input].Tokens })
+}
+
+// whyMerged is what weights do to tokens that become one position.
+const whyMerged = "weighs positions that lie beside each other"
+
 // maxMixed bounds how many axes are gone back through weights.
 const maxMixed = 64
 
@@ -821,12 +829,15 @@ func (l *Labels) hasTwo(axes []Axis) bool {
 // grouped notes that positions were cut into groups, where both parts are still
 // positions: windows.
 func (l *Labels) grouped(a *Atom) {
+	at, ok := l.cutAt[a]
 	for _, p := range a.parts {
 		if l.roleOf(p, 0) != Position {
+			if at.Why = whyMerged; ok && p.root().merged && l.isOfTokens(a) {
+				l.Order = note(l.Order, at)
+			}
 			return
 		}
 	}
-	at, ok := l.cutAt[a]
 	switch {
 	case !ok:
 	case slices.ContainsFunc(a.joined, func(s segment) bool { return l.positions(s.axis) && l.others(s.axis) }):

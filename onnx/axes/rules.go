@@ -585,6 +585,9 @@ func (c *call) windows(x *Value, shape []int, tiles bool, channels Axis) *Value 
 		case !wide && shape[d] == x.Axes[d].size():
 			out.Axes = append(out.Axes, x.Axes[d])
 		case tiles:
+			if slices.ContainsFunc(leaves(x.Axes[d]), func(f Factor) bool { return c.l.isOfTokens(f.Atom) }) {
+				c.orders(x.Axes[d], whyMerged)
+			}
 			out.Axes = append(out.Axes, c.l.derive(tiled, x.Axes[d], 0, shape[d], 0))
 		default:
 			c.orders(x.Axes[d], "looks at neighbours")

@@ -1,10 +1,12 @@
 package onnxpos
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"testing"
 
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
@@ -138,6 +140,30 @@ func noEffect(t *testing.T, name string, s site.Site) {
 				t.Errorf("%s: still turns: %v", name, s.Encoding().Scheme)
 				return
 			}
+		}
+	}
+}
+
+// TestOtherSlopesInOtherLayers: linear biases whose slopes are no multiples of each other are told apart, and those that are, once.
+func TestOtherSlopesInOtherLayers(t *testing.T) {
+	for _, c := range []struct {
+		second []float64
+		sites  int
+	}{{[]float64{0.25, 0.0625}, 1}, {[]float64{0.5, 0.125}, 1}, {[]float64{0.5, 0.25}, 2}} {
+		m := built(t, func(m *onnx.NewModel) {
+			m.Initializers = []onnx.NewTensor{m.Initializers[0], floats("distance", []int64{6, 6}, func(i int) float64 { return -math.Abs(float64(i/6 - i%6)) }), integers("heads", 6, 2, 2), integers("merged", 1, 6, 4), noise("W", 4, 4)}
+			m.Nodes = []onnx.NewNode{node("Gather", "x0", "wte", "ids")}
+			for i, slopes := range [][]float64{{0.25, 0.0625}, c.second} {
+				of := func(name string) string { return fmt.Sprint(name, i) }
+				m.Initializers = append(m.Initializers, floats(of("slopes"), []int64{2, 1, 1}, func(k int) float64 { return slopes[k] }))
+				m.Nodes = append(m.Nodes, node("MatMul", of("q"), of("x"), "W"), node("Reshape", of("apart"), of("q"), "heads"), withInts(node("Transpose", of("query"), of("apart")), "perm", []int64{1, 0, 2}),
+					withInts(node("Transpose", of("key"), of("apart")), "perm", []int64{1, 2, 0}), node("MatMul", of("scores"), of("query"), of("key")), node("Mul", of("bias"), "distance", of("slopes")), node("Add", of("biased"), of("scores"), of("bias")),
+					node("Softmax", of("weights"), of("biased")), node("MatMul", of("seen"), of("weights"), of("query")), withInts(node("Transpose", of("back"), of("seen")), "perm", []int64{1, 0, 2}), node("Reshape", fmt.Sprint("x", i+1), of("back"), "merged"))
+			}
+			m.Nodes = append(m.Nodes, node("Identity", "h", "x2"))
+		})
+		if n := len(m.Sites()); n != c.sites {
+			t.Errorf("%v: %s", c.second, found(m))
 		}
 	}
 }

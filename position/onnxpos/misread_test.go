@@ -177,3 +177,22 @@ func TestOneFreeSide(t *testing.T) {
 		t.Errorf("%s, %+v", found(m), l)
 	}
 }
+
+// TestFeaturesBesidePositions: rows that a second input without a name takes are those of positions only where the graph adds none of its own.
+func TestFeaturesBesidePositions(t *testing.T) {
+	for want, own := range map[string]bool{"position table of 16 rows of 4 ×16": true, "position table of 24 rows of 4 ×24": false} {
+		m := built(t, func(m *onnx.NewModel) {
+			free(m)
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "input_1", Type: onnx.Int64, Dims: []int64{1, -1}})
+			m.Initializers = append(m.Initializers, noise("hours", 24, 4), noise("W", 4, 4))
+			m.Nodes[5] = node("Add", "x", "te", "pe")
+			if !own {
+				m.Nodes[5] = node("Identity", "x", "te")
+			}
+			m.Nodes = append(m.Nodes, node("Gather", "hour", "hours", "input_1"), node("Add", "y", "x", "hour"), node("MatMul", "h", "y", "W"))
+		})
+		if got := found(m); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

@@ -210,3 +210,20 @@ func TestEnds(t *testing.T) {
 		})
 	}
 }
+
+// TestMergedTokens: what weighs tokens that lie beside each other tells them apart, by a Reshape or a convolution of steps.
+func TestMergedTokens(t *testing.T) {
+	for name, nodes := range map[string][]onnx.NewNode{
+		"Reshape": {node("Reshape", "pairs", "te", "two of them"), node("MatMul", "h", "pairs", "W")},
+		"Conv":    {withInts(node("Transpose", "turned", "te"), "perm", []int64{0, 2, 1}), withInts(node("Conv", "c", "turned", "filter"), "strides", []int64{2}), withInts(node("Transpose", "h", "c"), "perm", []int64{0, 2, 1})},
+	} {
+		m := built(t, func(m *onnx.NewModel) {
+			m.Outputs[0].Dims = []int64{1, 3, 4}
+			m.Initializers = append(m.Initializers[:1], integers("two of them", 1, 3, 8), noise("W", 8, 4), noise("filter", 4, 4, 2))
+			m.Nodes = append([]onnx.NewNode{node("Gather", "te", "wte", "ids")}, nodes...)
+		})
+		if other, ok := m.Sites()[0].Encoding().Scheme.(schemes.Other); !ok || other.Kind != report.SchemeNone || other.Order != schemes.OrderOperators {
+			t.Errorf("%s: %+v", name, m.Sites()[0].Encoding().Scheme)
+		}
+	}
+}

@@ -182,7 +182,79 @@ func columnsTakeRows(f *onnx.File, in *onnx.ValueInfo) (taken, alike bool) {
 
 // AssumesPositions reports whether an input is taken for positions only as its name says nothing and rows that it takes are added to those of tokens.
 func AssumesPositions(f *onnx.File, in *onnx.ValueInfo) bool {
-	return anonymous(in) && !IsPositions(in.Name) && namesNothing(in.Name) && besideTokens(f, in)
+	return anonymous(in) && !IsPositions(in.Name) && namesNothing(in.Name) && besideTokens(f, in) && !hasOwnRows(f, in)
+}
+
+// hasOwnRows reports whether rows of a table by an index of the graph's own are added to those of tokens ahead of an input: these are of
+// positions, and what the input takes is of something else, of the hour or the day.
+func hasOwnRows(f *onnx.File, in *onnx.ValueInfo) bool {
+	w := f.Graph.Wiring()
+	for _, tokens := range Given(f) {
+		if tokens.Name == in.Name {
+			break
+		}
+		for n := range rowsTaken(w, tokens.Name) {
+			for steps := 0; steps < maxOnTheWay; steps++ {
+				next := -1
+				for _, r := range w.Readers(n) {
+					for i := range r.Inputs {
+						if other, ok := w.Input(r, i); ok && other != n && eval.Is(r, eval.Addition) && isOwnRow(w, other) {
+							return true
+						}
+					}
+					if made, ok := w.Output(r, 0); ok && eval.Is(r, eval.Addition|eval.Elements|eval.Layout|eval.Scaling) {
+						next = made
+					}
+				}
+				n = next
+				if n < 0 {
+					break
+				}
+			}
+		}
+	}
+	return false
+}
+
+// isOwnRow reports whether a value is rows of a constant, by an index in which sizes count and nothing that an input holds.
+func isOwnRow(w *onnx.Wiring, value int) bool {
+	for range maxOnTheWay {
+		n := w.Producer(value)
+		if n == nil {
+			return false
+		}
+		table, index, picks := picksRows(w, n)
+		if t := w.Constant(table); picks && t != nil && len(t.Dims) == 2 && t.Dims[0] > fewKinds {
+			return countsSizes(w, index)
+		}
+		if next, ok := w.Input(n, 0); ok && eval.Is(n, eval.Elements|eval.Layout|eval.Repetition) {
+			value = next
+			continue
+		}
+		return false
+	}
+	return false
+}
+
+// countsSizes reports whether a value is made of sizes and constants alone.
+func countsSizes(w *onnx.Wiring, value int) bool {
+	queue, seen := []int{value}, map[int]bool{value: true}
+	for i := 0; i < len(queue); i++ {
+		n := w.Producer(queue[i])
+		switch {
+		case w.Constant(queue[i]) != nil || n != nil && eval.Is(n, eval.Sizes):
+			continue
+		case n == nil || i >= maxFollowed:
+			return false
+		}
+		for k := range n.Inputs {
+			if in, ok := w.Input(n, k); ok && !seen[in] {
+				seen[in] = true
+				queue = append(queue, in)
+			}
+		}
+	}
+	return true
 }
 
 // madeUp are the words of names that exporters give inputs which have none (in_1, input.3, args_0, l_args_1_, keras_tensor_4,

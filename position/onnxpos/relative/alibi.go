@@ -54,6 +54,28 @@ func (m *Search) eachHead(linear []*bias) (slopes []float64) {
 	return slopes
 }
 
+// bySlopes are linear biases, together where they have the same slopes but for a factor, which scores are scaled by, or are one head each of the
+// paper's.
+func (m *Search) bySlopes(linear []*bias) (groups [][]*bias) {
+	if len(linear) > 0 && m.eachHead(linear) != nil {
+		return [][]*bias{linear}
+	}
+	for _, b := range linear {
+		slopes, _ := b.slopes()
+		i := slices.IndexFunc(groups, func(group []*bias) bool {
+			m.graph.SpendElements(1 + len(slopes))
+			of, _ := group[0].slopes()
+			first, second := slices.Max(of), slices.Max(slopes)
+			return slices.EqualFunc(of, slopes, func(a, b float64) bool { return sameSlope(a/first, b/second) })
+		})
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], b)
+	}
+	return groups
+}
+
 // usualMaxBias is the exponent of the flattest slope in the paper.
 const usualMaxBias = 8
 

@@ -399,8 +399,8 @@ func (m *Search) Biases() []site.Site {
 		}
 		whole = append(whole, b)
 	}
-	if len(linear) > 0 {
-		m.sites = append(m.sites, m.alibiSite(linear))
+	for _, uses := range m.bySlopes(linear) {
+		m.sites = append(m.sites, m.alibiSite(uses))
 	}
 	if len(whole) > 0 {
 		found := m.relativeTable(whole)
