@@ -51,27 +51,24 @@ func binary(c *call, name string, f func(a, b float64) float64) ([]*Value, error
 	}
 	walkers := []walker{newWalker(a.Shape, out.Shape), newWalker(b.Shape, out.Shape)}
 	if exact := integerOf(c, name); !t.IsFloat() && exact != nil && a.Ints != nil && b.Ints != nil {
-		out.Ints = make([]int64, out.Len())
-		eachRow(out.Shape, walkers, func(i, n int, at, steps []int) {
-			x, y := at[0], at[1]
-			for k := i; k < i+n; k++ {
-				out.Ints[k] = exact(a.Ints[x], b.Ints[y])
-				x, y = x+steps[0], y+steps[1]
-			}
-		})
+		out.Ints = eachPair(out.Shape, walkers, a.Ints, b.Ints, exact)
 		return one(out), nil
 	}
-	content := make([]float64, out.Len())
-	left, right := a.numbers(), b.numbers()
-	eachRow(out.Shape, walkers, func(i, n int, at, steps []int) {
-		x, y := at[0], at[1]
-		for k := i; k < i+n; k++ {
-			content[k] = f(left[x], right[y])
-			x, y = x+steps[0], y+steps[1]
+	out.keep(eachPair(out.Shape, walkers, a.numbers(), b.numbers(), f))
+	return one(out), nil
+}
+
+// eachPair are the numbers that f makes of each pair of two operands.
+func eachPair[T any](shape []int, walkers []walker, left, right []T, f func(a, b T) T) []T {
+	out := make([]T, onnx.Size(shape))
+	eachRow(shape, walkers, func(i, n int, at, steps []int) {
+		x, y, dx, dy := at[0], at[1], steps[0], steps[1]
+		for k := range out[i : i+n] {
+			out[i+k] = f(left[x], right[y])
+			x, y = x+dx, y+dy
 		}
 	})
-	out.keep(content)
-	return one(out), nil
+	return out
 }
 
 // floorMod is the remainder that has the sign of the divisor.
@@ -183,31 +180,32 @@ func variadic(c *call) ([]*Value, error) {
 	for _, v := range inputs {
 		walkers = append(walkers, newWalker(v.Shape, out.Shape))
 	}
-	set := func(i int, x float64) { out.Ints[i] = int64(x) }
-	if t.IsFloat() {
-		out.Floats = make([]float64, out.Len())
-		set = func(i int, x float64) { out.Floats[i] = round(t, x) }
-	} else {
-		out.Ints = make([]int64, out.Len())
+	f := func(x, y float64) float64 { return x + y }
+	switch c.node.Op {
+	case "Min":
+		f = math.Min
+	case "Max":
+		f = math.Max
 	}
-	each(out.Shape, walkers, func(i int, at []int) {
-		x := inputs[0].Number(at[0])
-		for k := 1; k < len(inputs); k++ {
-			y := inputs[k].Number(at[k])
-			switch c.node.Op {
-			case "Min":
-				x = math.Min(x, y)
-			case "Max":
-				x = math.Max(x, y)
-			default:
-				x += y
+	content := make([]float64, out.Len())
+	for k, v := range inputs {
+		numbers, g := v.numbers(), f
+		if k == 0 {
+			g = func(_, y float64) float64 { return y }
+		}
+		eachRow(out.Shape, walkers[k:k+1], func(i, n int, at, steps []int) {
+			y, step, row := at[0], steps[0], content[i:i+n]
+			for j, x := range row {
+				row[j], y = g(x, numbers[y]), y+step
 			}
+		})
+	}
+	if c.node.Op == "Mean" {
+		for i := range content {
+			content[i] /= float64(len(inputs))
 		}
-		if c.node.Op == "Mean" {
-			x /= float64(len(inputs))
-		}
-		set(i, x)
-	})
+	}
+	out.keep(content)
 	return one(out), nil
 }
 

@@ -183,14 +183,22 @@ func castTo(a *Value, t onnx.DataType, most int) *Value {
 		return out
 	}
 	out.Ints = make([]int64, n)
-	for i := range n {
-		switch {
-		case t == onnx.Bool:
+	switch {
+	case t == onnx.Bool:
+		for i := range n {
 			out.Ints[i] = int64(truth(a.Number(i) != 0))
-		case a.Ints != nil:
-			out.Ints[i] = wrapped(a.Ints[i], t)
-		default:
-			out.Ints[i] = wrapped(int64(a.Number(i)), t)
+		}
+		return out
+	case a.Ints != nil:
+		copy(out.Ints, a.Ints)
+	default:
+		for i, x := range a.Floats {
+			out.Ints[i] = int64(x)
+		}
+	}
+	if t.IsInteger() && t.Bits() < 64 {
+		for i, x := range out.Ints {
+			out.Ints[i] = wrapped(x, t)
 		}
 	}
 	return out

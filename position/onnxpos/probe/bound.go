@@ -129,12 +129,12 @@ func (p *Probe) lastOf(tried []int) (end End) {
 func (p *Probe) listEnd(end End) End {
 	const mostLists = 8
 	asked := map[int]bool{}
-	longer, longest := p.At(longerLength).Main, p.At(longerLengths[len(longerLengths)-1]).Main
+	longest := p.At(longerLengths[len(longerLengths)-1]).Main
 	for _, n := range p.File.Graph.Nodes {
 		if n.Op != "Gather" && n.Op != "GatherElements" || !longest.Value(n.Input(1)).Large() || len(asked) == mostLists {
 			continue
 		}
-		data, index, axis := p.Eval.Main.Value(n.Input(0)), n.Input(1), int(n.Int("axis", 0))
+		data, axis := p.Eval.Main.Value(n.Input(0)), int(n.Int("axis", 0))
 		if axis < 0 || axis >= len(data.Shape) {
 			continue
 		}
@@ -143,7 +143,7 @@ func (p *Probe) listEnd(end End) End {
 			continue
 		}
 		for _, runs := range []int{(size + 1) / 2, size} {
-			if asked[runs] || runs < longerLength && !longer.Value(index).Large() || runs > maxBound {
+			if asked[runs] || runs > maxBound {
 				continue
 			}
 			asked[runs] = true
