@@ -66,11 +66,17 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	return waves
 }
 
-// hasPlacesOf reports whether the one axis of an input is, by its name, one of another that is not its first.
+// hasPlacesOf reports whether the one axis of an input is, by its name, one of another that is not its first; or that of tokens, where they have
+// one axis, as those of several sequences packed into one.
 func hasPlacesOf(f *onnx.File, in *onnx.ValueInfo) bool {
-	return in.Dims[0].Param != "" && slices.ContainsFunc(Given(f), func(other *onnx.ValueInfo) bool {
-		return len(other.Dims) > 1 && slices.ContainsFunc(other.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 && d.Param == in.Dims[0].Param })
-	})
+	isOfThese := func(d onnx.Dim) bool { return d.Value < 0 && d.Param == in.Dims[0].Param }
+	given := Given(f)
+	return in.Dims[0].Param != "" && (slices.ContainsFunc(given, func(other *onnx.ValueInfo) bool {
+		return len(other.Dims) > 1 && slices.ContainsFunc(other.Dims[1:], isOfThese)
+	}) || !slices.ContainsFunc(given, func(other *onnx.ValueInfo) bool { return len(other.Dims) > 1 && isOfThese(other.Dims[0]) }) &&
+		slices.ContainsFunc(given, func(other *onnx.ValueInfo) bool {
+			return len(other.Dims) == 1 && other.Name != in.Name && isOfThese(other.Dims[0]) && len(rowsTaken(f.Graph.Wiring(), other.Name)) > 0
+		}))
 }
 
 // differs reports whether numbers of a value are subtracted from each other, each brought into shape alone, and the difference is more than compared:
@@ -280,7 +286,7 @@ func besideTokens(f *onnx.File, in *onnx.ValueInfo) bool {
 			readers := w.Readers(n)
 			for _, r := range readers {
 				for i := range r.Inputs {
-					if other, ok := w.Input(r, i); ok && other != n && eval.Is(r, eval.Addition) && (takesRowsOf(w, f, in, other) || weighsAnother(w, f, in, other)) {
+					if other, ok := w.Input(r, i); ok && other != n && eval.Is(r, eval.Addition) && (takesRowsOf(w, f, in, other) || isOfAnother(w, f, in, other)) {
 						return true
 					}
 				}
@@ -354,23 +360,21 @@ func takesRowsOf(w *onnx.Wiring, f *onnx.File, in *onnx.ValueInfo, value int) bo
 	return false
 }
 
-// weighsAnother reports whether a value is a product of weights and another input of numbers, but for what is added to it: states of a
-// trajectory, say.
-func weighsAnother(w *onnx.Wiring, f *onnx.File, in *onnx.ValueInfo, value int) bool {
-	weighed := false
+// isOfAnother reports whether a value is another input of numbers, or a product of it and weights, but for what is added to it: states of a
+// trajectory, or embeddings.
+func isOfAnother(w *onnx.Wiring, f *onnx.File, in *onnx.ValueInfo, value int) bool {
 	for range maxOnTheWay {
 		n := w.Producer(value)
 		if n == nil {
 			name := w.Name(value)
-			return weighed && name != in.Name && slices.ContainsFunc(Given(f), func(other *onnx.ValueInfo) bool { return other.Name == name && other.Type.IsFloat() })
+			return name != in.Name && slices.ContainsFunc(Given(f), func(other *onnx.ValueInfo) bool { return other.Name == name && other.Type.IsFloat() })
 		}
 		data := 0
 		if first, ok := w.Input(n, 0); ok && constantOf(w, first) != nil {
 			data = 1 // x + b as well as b + x
 		}
 		next, ok := w.Input(n, data)
-		weighs := eval.Is(n, eval.Product) || n.Op == "Gemm"
-		if weighed = weighed || weighs; !ok || !weighs && !eval.Is(n, eval.Addition|eval.Elements|eval.Layout|eval.Scaling) {
+		if weighs := eval.Is(n, eval.Product) || n.Op == "Gemm"; !ok || !weighs && !eval.Is(n, eval.Addition|eval.Elements|eval.Layout|eval.Scaling) {
 			return false
 		}
 		value = next
@@ -395,12 +399,12 @@ func leadsTo(w *onnx.Wiring, from map[int]bool, value, most int) bool {
 	return false
 }
 
-// picksRows is the table of which a node takes rows, and their index: by Gather, or by GatherND of one coordinate, as torch.export
-// writes an index of two axes.
+// picksRows is the table of which a node takes rows, and their index: by Gather, by GatherND of one coordinate, as torch.export
+// writes an index of two axes, or by GatherElements.
 func picksRows(w *onnx.Wiring, n *onnx.Node) (table, index int, ok bool) {
 	table, has := w.Input(n, 0)
 	index, indexed := w.Input(n, 1)
-	rows := n.Op == "Gather" && n.Int("axis", 0) == 0
+	rows := n.Op == "Gather" && n.Int("axis", 0) == 0 || n.Op == "GatherElements"
 	if indexed && n.Op == "GatherND" && n.Int("batch_dims", 0) == 0 {
 		from := w.Producer(index)
 		rows = from == nil || from.Op == "Unsqueeze" // an input has the axis itself
@@ -458,7 +462,7 @@ func storedBehind(w *onnx.Wiring, number int) *onnx.Tensor {
 			return t
 		}
 		made := w.Producer(number)
-		if made == nil || !eval.Is(made, eval.Elements|eval.Layout|eval.Runs) {
+		if made == nil || !eval.Is(made, eval.Elements|eval.Layout|eval.Runs|eval.Repetition) {
 			return nil
 		}
 		var ok bool

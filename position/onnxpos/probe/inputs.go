@@ -167,7 +167,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 			return len(other.Dims) > 1 && other.Type.IsInteger() && !isMask(other)
 		}):
 			v.Data = false // a number beside tokens
-		case anonymous(in):
+		case len(in.Dims) == 2 && anonymous(in):
 			if matrices++; matrices > 1 { // the first are tokens; ones do for masks and for kinds of tokens
 				for i := range v.Ints {
 					v.Ints[i] = 1
@@ -342,14 +342,14 @@ func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value 
 	return v
 }
 
-// anonymous reports whether an input is an integer matrix whose name does not
+// anonymous reports whether an input is a list or a matrix of whole numbers whose name does not
 // say what it holds.
 func anonymous(in *onnx.ValueInfo) bool {
 	name := strings.ToLower(in.Name)
 	if strings.Contains(name, "ids") || strings.Contains(name, "token") || strings.Contains(name, "labels") {
 		return false
 	}
-	return in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 2 && (Sizes{}).fill(in, 0, []int{1, 2}) == probeToken
+	return in.Type.IsInteger() && in.Type != onnx.Bool && (len(in.Dims) == 1 || len(in.Dims) == 2) && (Sizes{}).fill(in, 0, []int{1, 2}[2-len(in.Dims):]) == probeToken
 }
 
 // fill is element i of an integer input.
