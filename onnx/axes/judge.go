@@ -280,26 +280,6 @@ func (l *Labels) InputSees(in onnx.InputAxis) bool {
 	return slices.ContainsFunc(l.inputAxes[in.Input], func(a *Atom) bool { return slices.Contains(a.root().inputs, in) && a.sees() })
 }
 
-// IsShared reports whether all sequences of a batch share an input: its first axis is no batch, but lies on places of another input, or on what
-// the graph makes of them, and not on the first axis of the main input; or it has one row for all heads.
-func (l *Labels) IsShared(name, main string) bool {
-	beside := func(axis int) bool { // lies on what is not the first axis of inputs
-		return slices.ContainsFunc(l.inputAxes[name], func(a *Atom) bool {
-			if a = a.root(); !slices.Contains(a.inputs, onnx.InputAxis{Input: name, Axis: axis}) || slices.Contains(a.inputs, onnx.InputAxis{Input: main}) {
-				return false
-			}
-			return a.whole != nil || slices.ContainsFunc(l.order, func(other string) bool {
-				return other != name && slices.ContainsFunc(Axis{{Atom: a}}.InputAxes(other), func(k int) bool { return k > 0 })
-			})
-		})
-	}
-	shape := l.e.Main.Value(name).Shape
-	heads := len(shape) == 4 && shape[1] == 1 && slices.ContainsFunc(l.inputAxes[name], func(a *Atom) bool {
-		return slices.Contains(a.root().inputs, onnx.InputAxis{Input: name, Axis: 3}) && a.root().whole != nil
-	})
-	return beside(0) || heads && beside(2)
-}
-
 // maxAncestry bounds how far back an axis is followed to an input.
 const maxAncestry = 4096
 

@@ -173,6 +173,28 @@ func TestWhatInputsHold(t *testing.T) {
 			}), integers("zero", 0), integers("one", 1)}
 			attend(m, node("Shape", "sizes", "ids"), node("Gather", "length", "sizes", "one"), node("Slice", "some", "waves", "zero", "length", "one"), node("Squeeze", "cut", "some", "zero"), node("Gather", "pe", "cut", "a"), node("Add", "y", "te", "pe"))
 		}, "sinusoids of base 100, dim 4, interleaved, denominator d/2, 20 rows ×20"},
+		{"rows beside embeddings as they come in", func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "states", Type: onnx.Float, Dims: dims{-1, -1, 4}}, {Name: "timesteps", Type: onnx.Int64, Dims: dims{-1, -1}}}
+			m.Initializers = []onnx.NewTensor{noise("wpe", 20, 4), noise("Q", 4, 4)}
+			m.Nodes = []onnx.NewNode{node("Gather", "pe", "wpe", "timesteps"), node("Add", "y", "states", "pe"), node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "q", "kt"),
+				withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y")}
+		}, table},
+		{"rows beside tokens of one axis", func(m *onnx.NewModel) {
+			of := []string{"total"}
+			m.Inputs = []onnx.NewValue{{Name: "in_0", Type: onnx.Int64, Dims: dims{-1}, Params: of}, {Name: "in_1", Type: onnx.Int64, Dims: dims{-1}, Params: of}}
+			m.Outputs[0].Dims = dims{-1, 4}
+			m.Initializers = []onnx.NewTensor{noise("wte", 32, 4), noise("wpe", 20, 4), noise("Q", 4, 4)}
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "in_0"), node("Gather", "pe", "wpe", "in_1"), node("Add", "y", "te", "pe"), node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{1, 0}), node("MatMul", "scores", "q", "kt"),
+				withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y")}
+		}, table},
+		{"rows of waves taken element by element", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "a", Type: onnx.Int64, Dims: dims{-1, -1}})
+			m.Initializers = []onnx.NewTensor{floats("waves", dims{1, 20, 4}, func(i int) float64 {
+				return math.Sin(float64(i/4)/math.Pow(100, float64(i%4/2)/2) + float64(i%2)*math.Pi/2)
+			}), integers("last", -1), integers("four", 1, 1, 4), integers("batch", 2, 1, 1)}
+			m.Inputs[0].Dims[0], m.Inputs[1].Dims[0], m.Outputs[0].Dims[0] = 2, 2, 2
+			attend(m, node("Unsqueeze", "column", "a", "last"), node("Tile", "index", "column", "four"), node("Tile", "all", "waves", "batch"), withInts(node("GatherElements", "pe", "all", "index"), "axis", int64(1)), node("Add", "y", "te", "pe"))
+		}, "sinusoids of base 100, dim 4, interleaved, denominator d/2, 20 rows ×20"},
 		{"hours and days", func(m *onnx.NewModel) {
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "x_mark", Type: onnx.Int64, Dims: dims{-1, -1, 2}})
 			waves := func(i int) float64 { return math.Sin(float64(i/4) / math.Pow(10, float64(i%4))) }
@@ -333,7 +355,7 @@ func TestNodesOfAGraph(t *testing.T) {
 	}
 }
 
-// TestSharedInputs: numbers of a caller that all sequences share, and that meet queries and keys at their places, are none of content, whatever
+// TestSharedInputs: numbers of a caller that turn queries and keys are none of content, whatever
 // the names of their axes; a column of positions that shares the name of an axis of tokens is one of positions.
 func TestSharedInputs(t *testing.T) {
 	rotated := func(m *onnx.NewModel, batch int64, cosines []int64, of ...string) {
@@ -356,9 +378,11 @@ func TestSharedInputs(t *testing.T) {
 		"a batch of one":      func(m *onnx.NewModel) { rotated(m, 1, []int64{-1, 4}, "sequence", "") },
 		"a name of their own": func(m *onnx.NewModel) { rotated(m, -1, []int64{-1, 4}, "rows", "") },
 		"both":                func(m *onnx.NewModel) { rotated(m, 1, []int64{-1, 4}, "rows", "") },
+		"for each sequence":   func(m *onnx.NewModel) { rotated(m, -1, []int64{-1, -1, 4}, "batch", "sequence", "") },
 	} {
-		if m := built(t, change); found(m) != report.SchemeUnknown || m.graph.Eval.Main.Value("c").Shape[0] != m.graph.Sizes.Length {
-			t.Errorf("%s: %s, %v", name, found(m), m.graph.Eval.Failures)
+		m := built(t, change)
+		if shape := m.graph.Eval.Main.Value("c").Shape; found(m) != report.SchemeUnknown || shape[len(shape)-2] != m.graph.Sizes.Length {
+			t.Errorf("%s: %s, %v, %v", name, found(m), shape, m.graph.Eval.Failures)
 		}
 	}
 	m := built(t, func(m *onnx.NewModel) {

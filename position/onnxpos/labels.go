@@ -60,7 +60,7 @@ func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 		return axes.Input{Depends: axes.Constant}
 	case probe.IsMask(m.graph.File, in):
 		return axes.Input{Depends: axes.Mask}
-	case m.shared[in.Name]:
+	case m.graph.Turns(in):
 		return axes.Input{Depends: axes.Constant}
 	case (in.Type.IsInteger() || in.Type == onnx.String) && in != m.graph.ImageInput():
 		return axes.Input{Depends: axes.Content, Tokens: true}

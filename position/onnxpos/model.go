@@ -34,11 +34,10 @@ type Model struct {
 	labelledOf *eval.Evaluator
 	weighed    map[*onnx.Node]bool // the nodes of weighedIn on whose results learned operators rest
 	weighedIn  *eval.Scope
-	unread     []axes.Meeting  // where data meet numbers that no mechanism has read
-	gaveUp     string          // what was given up, since the graph is too large; "": nothing
-	larger     *eval.Failure   // what fails with larger pictures, as far as its encodings go; nil: nothing
-	times      string          // so many times larger
-	shared     map[string]bool // inputs that are the same for all sequences of a batch
+	unread     []axes.Meeting // where data meet numbers that no mechanism has read
+	gaveUp     string         // what was given up, since the graph is too large; "": nothing
+	larger     *eval.Failure  // what fails with larger pictures, as far as its encodings go; nil: nothing
+	times      string         // so many times larger
 }
 
 // giveUp leaves nothing of what was found but that it is not known.

@@ -96,17 +96,6 @@ func (m *Model) refit() {
 		}
 		m.graph.Refit()
 	}
-	for _, in := range probe.Given(m.graph.File) {
-		if main := m.graph.Main(); main != nil && main != in && m.graph.MayBeShared(in) && m.labels().IsShared(in.Name, main.Name) {
-			if m.shared == nil {
-				m.shared = map[string]bool{}
-			}
-			m.shared[in.Name] = true
-		}
-	}
-	if len(m.shared) > 0 {
-		m.labelled = nil
-	}
 	m.graph.TakeCalls()
 }
 

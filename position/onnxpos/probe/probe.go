@@ -52,6 +52,7 @@ type Probe struct {
 		run        *eval.Evaluator
 	}
 	otherwise map[*onnx.Node]bool           // what fails at the sizes of the probe in the other calls, see Otherwise
+	turning   map[string]bool               // inputs that turn pairs of numbers, see Turns
 	lengths   map[int]bool                  // at which indices of tables of distances were computed
 	enlarged  int                           // how often a larger picture or recording was tried
 	calls     []*eval.Evaluator             // see CallsOf
