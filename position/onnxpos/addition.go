@@ -143,11 +143,11 @@ func selects(t rows.Table) bool {
 	return true
 }
 
-// withoutScales leaves out constants of one number for each row by which others of all columns are scaled that meet in the same place:
+// withoutScales leaves out constants of fewer numbers for each row than columns, by which others that meet in the same place are scaled:
 // no other rows can be stored beside scales that stay.
 func withoutScales(all []*addition) []*addition {
 	kept := slices.DeleteFunc(slices.Clone(all), func(a *addition) bool {
-		return a.share.Columns > 1 && a.share.Table.Inner() == 1 && trace.Scales(a.scope, a.share.Table.Tensor)
+		return a.share.Columns > a.share.Table.Inner() && trace.Scales(a.scope, a.share.Table.Tensor)
 	})
 	if len(kept) == 0 || len(kept) == len(all) {
 		return all

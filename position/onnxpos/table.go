@@ -262,6 +262,8 @@ func (t *tableSite) describe(d *detector) {
 	}
 	if _, _, ok := use.gridOf(); !waves && (use.between || !ok && grid != nil && t.Resampled() || use.tiledFrom() != nil) { // patches that come as rows take what lies between; windows take it again
 		e.Capacity = max(e.Capacity, len(use.sheet.Places)-prefix)
+		main := t.m.Main() // of one size, it is what bounds the length, and not what rows lie between
+		e.Apart = use.between && grid == nil && main != nil && !slices.ContainsFunc(main.Dims, func(d onnx.Dim) bool { return d.Value < 0 })
 	}
 	t.Detected = e
 }

@@ -136,7 +136,7 @@ func IsCount(in *onnx.ValueInfo) bool {
 // Inputs are the values of the main graph's inputs at the given sizes.
 func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 	inputs := map[string]*eval.Value{}
-	matrices, room := 0, maxInputs
+	room := maxInputs
 	given := slices.DeleteFunc(slices.Clone(Given(f)), func(in *onnx.ValueInfo) bool { return f.Graph.Initializer(in.Name) != nil }) // of a default value the initializer speaks
 	sizes := s.shapes(given)
 	for i, in := range given {
@@ -167,11 +167,9 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 			return len(other.Dims) > 1 && other.Type.IsInteger() && !isMask(other)
 		}):
 			v.Data = false // a number beside tokens
-		case len(in.Dims) == 2 && anonymous(in):
-			if matrices++; matrices > 1 { // the first are tokens; ones do for masks and for kinds of tokens
-				for i := range v.Ints {
-					v.Ints[i] = 1
-				}
+		case marksTokens(f, in):
+			for i := range v.Ints {
+				v.Ints[i] = 1
 			}
 		}
 	}
@@ -350,6 +348,17 @@ func anonymous(in *onnx.ValueInfo) bool {
 		return false
 	}
 	return in.Type.IsInteger() && in.Type != onnx.Bool && (len(in.Dims) == 1 || len(in.Dims) == 2) && (Sizes{}).fill(in, 0, []int{1, 2}[2-len(in.Dims):]) == probeToken
+}
+
+// marksTokens reports whether an integer matrix whose name does not say what it holds has a mask or a kind for each token of another, which alone
+// takes rows of a table of more than kinds; where neither or both do, the first are tokens.
+func marksTokens(f *onnx.File, in *onnx.ValueInfo) bool {
+	takes := func(in *onnx.ValueInfo) bool { return len(rowsTaken(f.Graph.Wiring(), in.Name)) > 0 }
+	if len(in.Dims) != 2 || !anonymous(in) || takes(in) {
+		return false
+	}
+	given := slices.DeleteFunc(slices.Clone(Given(f)), func(other *onnx.ValueInfo) bool { return len(other.Dims) != 2 || !anonymous(other) })
+	return given[0] != in || slices.ContainsFunc(given, takes)
 }
 
 // fill is element i of an integer input.

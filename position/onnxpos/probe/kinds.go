@@ -42,6 +42,9 @@ func (p *Probe) kinds() *inputs {
 		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !IsMask(p.File, in) && !IsCoordinates(p.File, in):
 			if !p.areColumns(in) {
 				first(&k.tokens, in)
+				if marksTokens(p.File, k.tokens) {
+					k.tokens = in
+				}
 			}
 		case isPicture(in):
 			first(&k.image, in)
