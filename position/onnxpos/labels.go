@@ -30,16 +30,22 @@ func (m *Model) isFree(v axes.Value, d int) bool {
 
 // InputsOf are the names of the inputs on whose axes a value lies, or on what was made of them.
 func (m *Model) InputsOf(s *eval.Scope, name string) (names []string) {
+	for axis := range m.labels().Of(s, name).Axes {
+		names = append(names, m.inputsAlong(s, name, axis)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// inputsAlong are those on whose axes one of a value lies.
+func (m *Model) inputsAlong(s *eval.Scope, name string, axis int) (names []string) {
 	l := m.labels()
-	for _, axis := range l.Of(s, name).Axes {
-		l.ComesFrom(axis, func(input string, _ int) bool {
-			if !slices.Contains(names, input) {
-				names = append(names, input)
-			}
+	if of := l.Of(s, name).Axes; axis >= 0 && axis < len(of) {
+		l.ComesFrom(of[axis], func(input string, _ int) bool {
+			names = append(names, input)
 			return false
 		})
 	}
-	slices.Sort(names)
 	return names
 }
 

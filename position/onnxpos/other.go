@@ -16,23 +16,35 @@ func (m *Model) hasRotary() bool {
 	return slices.ContainsFunc(m.sites, func(s site.Site) bool { _, ok := s.Encoding().Scheme.(schemes.Rotary); return ok })
 }
 
-// besideConvolution reports whether an encoding is one that models of speech have
-// together with a convolution: buckets of distance (WavLM, SEW-D).
-func besideConvolution(s site.Site) bool {
-	e := s.Encoding()
-	switch scheme := e.Scheme.(type) {
+// besideConvolution reports whether an encoding is one that models of speech have together with a convolution, buckets of distance (WavLM, SEW-D), or
+// is of other places than those that a convolution takes: of the text that a decoder writes, say.
+func (m *Model) besideConvolution(e site.Site, s *eval.Scope, name string) bool {
+	switch scheme := e.Encoding().Scheme.(type) {
 	case schemes.Buckets:
-		return e.Form != report.FormBaked
+		return true
 	case schemes.Other:
-		return scheme.Kind == report.SchemeDisentangled
+		if scheme.Kind == report.SchemeDisentangled {
+			return true
+		}
 	}
-	return false
+	of, state, axis := e.State()
+	if of == nil {
+		return false
+	}
+	of = m.graph.Eval.Scopes()[of.Index()]
+	along := m.inputsAlong(of, state, len(of.Value(state).Shape)-axis)
+	for axis := 2; axis < len(s.Value(name).Shape); axis++ {
+		if slices.ContainsFunc(m.inputsAlong(s, name, axis), func(input string) bool { return slices.Contains(along, input) }) {
+			return false
+		}
+	}
+	return len(along) > 0
 }
 
 // positionalConvolution finds a grouped convolution over the sequence whose
 // result is added to what went in (wav2vec 2.0, CPVT).
 func positionalConvolution(m *Model, d *detector) []site.Site {
-	if slices.ContainsFunc(m.sites, func(s site.Site) bool { return !besideConvolution(s) }) || !d.attends() {
+	if !d.attends() {
 		return nil
 	}
 	for _, s := range d.e.Scopes() {
@@ -40,7 +52,7 @@ func positionalConvolution(m *Model, d *detector) []site.Site {
 			if !n.IsConvolution() || n.Int("group", 1) < 2 {
 				continue
 			}
-			if add := trace.Residual(s, n); add != nil {
+			if add := trace.Residual(s, n); add != nil && !slices.ContainsFunc(m.sites, func(e site.Site) bool { return !m.besideConvolution(e, s, n.Input(0)) }) {
 				e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeConv}, Beyond: report.BeyondContinues,
 					Where:    []report.Where{{Node: n.Title()}},
 					Evidence: []report.Evidence{{Kind: "structure", Says: add.Title() + " adds a grouped convolution of the sequence to its input"}}}
