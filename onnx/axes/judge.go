@@ -587,7 +587,7 @@ func (l *Labels) untrained(e *event) {
 			along = append(along, d.data)
 		}
 	}
-	if len(along) == 0 || e.product && !l.shareInput(along) || e.how != Added && e.how != Biased && e.how != Contracted {
+	if len(along) == 0 || (e.product || isWeighed(e.node)) && !l.shareInput(along) || e.how != Added && e.how != Biased && e.how != Contracted {
 		return
 	}
 	v := e.scope.Value(e.node.Input(e.input))
@@ -605,6 +605,24 @@ func (l *Labels) untrained(e *event) {
 			l.Untrained = append(l.Untrained, t)
 		}
 	}
+}
+
+// isWeighed reports whether what a node adds goes into a Softmax: scores, also those of queries that the model has itself.
+func isWeighed(n *onnx.Node) bool {
+	w := n.Graph.Wiring()
+	for range maxRuns {
+		out, ok := w.Output(n, 0)
+		if !ok || len(w.Readers(out)) != 1 {
+			return false
+		}
+		if n = w.Readers(out)[0]; eval.Weighs(n) {
+			return true
+		}
+		if !eval.Is(n, eval.Layout) {
+			return false
+		}
+	}
+	return false
 }
 
 // isBatch reports whether the places of an axis are sequences of a batch: none sees another, and it is the first of its inputs, or one beside

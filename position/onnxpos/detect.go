@@ -62,6 +62,7 @@ func (m *Model) detect() {
 		m.sites = append(m.sites, m.withoutEncoding())
 	}
 	m.countTables()
+	m.countWindows()
 	m.inspectBeyond()
 }
 

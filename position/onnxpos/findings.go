@@ -184,13 +184,18 @@ func (m *Model) pictured() int {
 		return 0 // a text's positions bound the model
 	}
 	for _, s := range m.sites {
-		if t, ok := s.(*tableSite); ok && t.Detected.Capacity > 0 && t.Resampled() {
+		t, ok := s.(*tableSite)
+		if ok && t.Detected.Capacity > 0 && t.Resampled() {
 			if grid, _, ok := t.uses[0].gridOf(); ok {
 				return onnx.Size(grid)
 			}
-			if t.Detected.Apart {
+		}
+		if s.Encoding().Apart {
+			if ok {
 				return len(t.uses[0].sheet.Places)
 			}
+			sides := m.graph.PatchGrid()
+			return sides[0] * sides[1]
 		}
 	}
 	return 0

@@ -93,3 +93,28 @@ func (m *Model) multiple() int {
 	}
 	return patch
 }
+
+// countWindows notes of rotations that they count the places of each window of a picture anew, where there are more places than they have: they
+// bound no picture's size.
+func (m *Model) countWindows() {
+	in := m.graph.ImageInput()
+	if in == nil {
+		return
+	}
+	height, width := probe.PictureSides(in)
+	for _, e := range m.sites {
+		s, name, _ := e.State()
+		if _, turns := e.Encoding().Scheme.(schemes.Rotary); !turns || s == nil || !e.Encoding().IsGrid() || e.Encoding().Capacity == 0 {
+			continue
+		}
+		places := 1
+		for axis, of := range m.labels().Of(s, name).Axes {
+			if m.labels().ComesFrom(of, func(input string, k int) bool { return input == in.Name && (k == height || k == width) }) {
+				places *= s.Value(name).Shape[axis]
+			}
+		}
+		if places > e.Encoding().Capacity {
+			e.SetApart()
+		}
+	}
+}

@@ -210,21 +210,40 @@ func (p *Probe) FailsAt(length int) *eval.Failure {
 	return f
 }
 
-// failsFirst is what fails at a length of all sequences, of the tokens with what was found to want as many, and of the tokens alone: with the
-// last of these, where it fails with all sequences, too, and is not that they differ.
+// failsFirst is what fails at a length of all sequences, of the tokens with what was found to want as many, and of one text alone, the tokens
+// first: with the last of these, where it fails with all sequences, too, and is not that they differ.
 func (p *Probe) failsFirst(length int) *eval.Failure {
 	together := p.newFailures(p.Sized(length))
 	first := firstOf(together)
-	alone, others := p.sizedAlone(length)
-	if first == nil || length == p.Sizes.Length || !others {
+	others := p.otherSequences()
+	if first == nil || length == p.Sizes.Length || len(others) == 0 {
 		return first
 	}
 	if len(p.demanded) > 0 && p.firstAt(p.sizedTogether(length)) == nil {
 		return nil
 	}
+	alone, _ := p.sizedAlone(length)
+	fails := func(f *eval.Failure) bool {
+		return f != nil && slices.ContainsFunc(together, func(g eval.Failure) bool { return g.Node == f.Node })
+	}
 	f := p.firstAt(alone)
-	if f != nil && !slices.ContainsFunc(together, func(g eval.Failure) bool { return g.Node == f.Node }) {
+	if f != nil && !fails(f) {
 		return first
+	}
+	for _, group := range others {
+		if f != nil {
+			break
+		}
+		if !slices.ContainsFunc(group, func(d onnx.InputAxis) bool { return len(rowsTaken(p.File.Graph.Wiring(), d.Input)) > 0 }) {
+			continue // no text
+		}
+		s, _ := p.sizedAlone(p.Sizes.Length)
+		for _, d := range group {
+			(*s.demanded)[d] = length
+		}
+		if f = p.firstAt(s); !fails(f) {
+			f = nil
+		}
 	}
 	return f
 }
