@@ -27,11 +27,10 @@ func (m *Model) inspectBeyond() {
 	if m.graph.ImageInput() != nil && m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
 		return
 	}
-	if n := m.graph.FixedLength(); n > 0 {
-		m.findOthers(n)
+	m.graph.FindApart(m.sites)
+	if m.graph.FixedLength() > 0 {
 		return
 	}
-	m.graph.FindApart(m.sites)
 	m.findSaturations()
 	known := m.graph.FailsAnyway()
 	var lengths []int
@@ -70,15 +69,6 @@ func (m *Model) inspectBeyond() {
 			if !rows && s.Encoding().Form != report.FormBaked || m.graph.Grows(s, probe) { // else of an input of one size
 				s.SetBeyond(m.beyond(s, probe), chance...)
 			}
-		}
-	}
-}
-
-// findOthers tells, of a graph of one length, which tables are of places that come from other inputs than the text.
-func (m *Model) findOthers(length int) {
-	for _, s := range m.sites {
-		if t, ok := s.(*tableSite); ok && t.Detected.Bounds() && len(t.uses[0].along) == 1 && t.Detected.Capacity < length && len(t.uses[0].along[0].InputAxes(m.graph.TokenInput().Name)) == 0 {
-			s.SetApart()
 		}
 	}
 }

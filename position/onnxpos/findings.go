@@ -178,22 +178,22 @@ func meets(s site.Site, f *eval.Failure) bool {
 	})
 }
 
-// pictured is how many patches the one picture has that the graph takes, where it resamples a table of a grid to them itself; 0 elsewhere.
+// pictured is how many patches the one picture has that the graph takes, where it resamples a table of a grid to them itself, or turns those of each
+// window; 0 elsewhere.
 func (m *Model) pictured() int {
 	if m.graph.FreeImage() || slices.ContainsFunc(m.sites, func(s site.Site) bool { return s.Encoding().Bounds() }) {
 		return 0 // a text's positions bound the model
 	}
 	for _, s := range m.sites {
-		t, ok := s.(*tableSite)
-		if ok && t.Detected.Capacity > 0 && t.Resampled() {
+		if t, ok := s.(*tableSite); ok && t.Detected.Capacity > 0 && t.Resampled() {
 			if grid, _, ok := t.uses[0].gridOf(); ok {
 				return onnx.Size(grid)
 			}
-		}
-		if s.Encoding().Apart {
-			if ok {
+			if t.Detected.Apart {
 				return len(t.uses[0].sheet.Places)
 			}
+		}
+		if s.Encoding().Apart && m.graph.ImageInput() != nil {
 			sides := m.graph.PatchGrid()
 			return sides[0] * sides[1]
 		}

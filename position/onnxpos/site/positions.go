@@ -6,11 +6,21 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/report"
 )
 
-// FindApart tells which encodings are of an axis that keeps its size in a longer input, beside others that do not.
+// FindApart tells which encodings are of an axis that keeps its size in a longer input, beside others that do not; or that has fewer positions
+// than the one length that the graph takes: those of another sequence, or of each segment of a text.
 func (g *Graph) FindApart(sites []Site) {
 	bound := slices.DeleteFunc(slices.Clone(sites), func(s Site) bool { return !s.Encoding().Bounds() })
+	if n := g.FixedLength(); n > 0 {
+		for _, s := range bound {
+			if e := s.Encoding(); e.Beyond == report.BeyondError && e.Capacity < n && len(g.Eval.Failures) == 0 {
+				s.SetApart()
+			}
+		}
+		return
+	}
 	if len(bound) < 2 {
 		return
 	}
