@@ -11,7 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
-	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/saturation"
 	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
@@ -75,8 +75,8 @@ func (m *Model) inspectBeyond() {
 
 // findSaturations tells which encodings that the graph computes end where their positions are cut off, as they are quantised.
 func (m *Model) findSaturations() {
-	found := map[*onnx.Node]probe.Saturation{}
-	for _, q := range m.graph.Saturations() {
+	found := map[*onnx.Node]saturation.End{}
+	for _, q := range saturation.Ends(m.graph.Probe) {
 		found[q.Node] = q
 	}
 	if len(found) == 0 {
@@ -88,7 +88,7 @@ func (m *Model) findSaturations() {
 			if !slices.ContainsFunc(where, func(w report.Where) bool { return w.Node == n.Title() }) {
 				continue
 			}
-			least := probe.Saturation{}
+			least := saturation.End{}
 			m.graph.Behind(n, func(x *onnx.Node) bool {
 				if q, ok := found[x]; ok && (least.Length == 0 || q.Length < least.Length || q.Length == least.Length && !q.Scaled) { // of positions that are cut off the angles are, too
 					least = q

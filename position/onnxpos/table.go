@@ -230,6 +230,7 @@ func (t *tableSite) describe(d *detector) {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("its numbers stand in %d constants, which the graph joins", n+1)})
 	}
 	e.Scheme = learned
+	e.Apart = use.source.Index != "" && probe.IsColumn(t.m.File, use.source.Index)
 	t.fitRows(&e)
 	if use.tokens {
 		e.Form, e.Capacity, e.Beyond = report.FormBaked, 0, report.BeyondContinues
@@ -263,7 +264,7 @@ func (t *tableSite) describe(d *detector) {
 	if _, _, ok := use.gridOf(); !waves && (use.between || !ok && grid != nil && t.Resampled() || use.tiledFrom() != nil) { // patches that come as rows take what lies between; windows take it again
 		e.Capacity = max(e.Capacity, len(use.sheet.Places)-prefix)
 		main := t.m.Main() // of one size, it is what bounds the length, and not what rows lie between
-		e.Apart = use.between && grid == nil && main != nil && !slices.ContainsFunc(main.Dims, func(d onnx.Dim) bool { return d.Value < 0 })
+		e.Apart = e.Apart || use.between && grid == nil && main != nil && !slices.ContainsFunc(main.Dims, func(d onnx.Dim) bool { return d.Value < 0 })
 	}
 	t.Detected = e
 }

@@ -262,7 +262,7 @@ MORE = [
     Fault("crossed-names", f"{OP}/probe/step.go", "cross|(^|[^a-z])enc(oder|oded)?([^a-z]|$)", "cross|enc", "an axis of sentences is taken for an encoder's"),
     Fault("cut-off", f"{OP}/length/change.go", "if !slices.Contains(before, q) {", "if len(before) > 99 && !slices.Contains(before, q) {", "a bias is made longer than the quantiser behind it holds", (OP,)),
     Fault("bake-exact", f"{OP}/waves/bake.go", "return ok && (step != 1", "return false && ok && (step != 1", "a table is made of positions that are rounded on the way", (OP,)),
-    Fault("saturation-end", f"{OP}/probe/saturation.go", "(most+step/2-at)/slope", "(most+step-at)/slope+1", "positions that are cut off are told to be apart", (OP,)),
+    Fault("saturation-end", f"{OP}/saturation/saturation.go", "(most+step/2-at)/slope", "(most+step-at)/slope+1", "positions that are cut off are told to be apart", (OP,)),
     Fault("quantisers-parts", "onnx/eval/table.go", "dequantize(linear)?)$`", "dequantize(linear)?)`", "an operator that computes something else is followed as a quantiser"),
     Fault("channels-last-rows", f"{OP}/probe/picture.go", "if n.ChannelsLast() {\n\t\trows--", "if n.ChannelsLast() {\n\t\trows += 0", "patches of channels last are counted along columns and channels", (OP,)),
     Fault("filter-order", "onnx/order.go", 'n.Op == "NhwcConv" && k > 2', 'n.Op == "NhwcConv" && k > 9', "convolutions of a U-Net fail, and the model is not recognised", ("onnx/eval",)),

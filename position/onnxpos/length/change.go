@@ -19,6 +19,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/recurrence"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/saturation"
 	"github.com/modelpatch/modelpatch/position/onnxpos/scored"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -426,8 +427,8 @@ func (c *Change) accept(e *eval.Evaluator) error {
 			}
 		}
 	}
-	before := probe.CutOff(c.Graph.Eval)
-	for _, q := range probe.CutOff(e) {
+	before := saturation.CutOff(c.Graph.Eval)
+	for _, q := range saturation.CutOff(e) {
 		if !slices.Contains(before, q) {
 			return &position.Refusal{Why: fmt.Sprintf("%s cuts numbers of the new length off at %.4g", q.Node.Title(), q.End), Instead: "quantise the model again with inputs of that length, or with these numbers left as they are"}
 		}

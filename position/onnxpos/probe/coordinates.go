@@ -142,6 +142,26 @@ func namesPlaces(name string) bool {
 	return IsPositions(name) || strings.Contains(name, "coord") || strings.Contains(name, "grid")
 }
 
+// IsColumn reports whether a value is one of several columns of an input as they come in: coordinates, of which there are as many as are given.
+func IsColumn(f *onnx.File, value string) bool {
+	w := f.Graph.Wiring()
+	number, used := w.Number(value)
+	for i := 0; used && i < maxOnTheWay; i++ {
+		name := w.Name(number)
+		for _, in := range Given(f) {
+			if in.Name == name {
+				return isPlaceBesideContent(f, in) || hasColumns(in) && in.Dims[len(in.Dims)-1].Value > 1
+			}
+		}
+		n := w.Producer(number)
+		if n == nil || !eval.Is(n, eval.Elements|eval.Layout|eval.Selection) {
+			return false
+		}
+		number, used = w.Input(n, 0)
+	}
+	return false
+}
+
 // columnsTakeRows reports whether each column of an input takes rows of a table, and whether all of these have as many, and are no more than axes.
 func columnsTakeRows(f *onnx.File, in *onnx.ValueInfo) (taken, alike bool) {
 	if !hasColumns(in) {

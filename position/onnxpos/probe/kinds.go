@@ -42,7 +42,8 @@ func (p *Probe) kinds() *inputs {
 		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !IsMask(p.File, in) && !IsCoordinates(p.File, in):
 			if !p.areColumns(in) {
 				first(&k.tokens, in)
-				if marksTokens(p.File, k.tokens) {
+				few := len(k.tokens.Dims) == 2 && k.tokens.Dims[1].Value > 1 && in.Dims[1].Value < 0 && anonymous(k.tokens) // a number of entities, beside words
+				if marksTokens(p.File, k.tokens) || few && len(rowsTaken(p.File.Graph.Wiring(), in.Name)) > 0 {
 					k.tokens = in
 				}
 			}
@@ -412,4 +413,32 @@ func (p *Probe) Tried() string {
 		return fmt.Sprintf("recordings of %d samples", p.Sizes.Length)
 	}
 	return fmt.Sprintf("%d positions", p.Sizes.Length)
+}
+
+// Behind finds a node among those of which another one's inputs are made of no content, by what is asked of each; nil where there is none.
+func (p *Probe) Behind(n *onnx.Node, is func(*onnx.Node) bool) *onnx.Node {
+	if n.Graph != p.File.Graph {
+		return nil // of a body
+	}
+	w := p.File.Graph.Wiring()
+	queue, seen := []*onnx.Node{n}, map[*onnx.Node]bool{n: true}
+	for i := 0; i < len(queue) && i < maxBehindInput; i++ {
+		for k := range queue[i].Inputs {
+			number, ok := w.Input(queue[i], k)
+			if !ok {
+				continue
+			}
+			made := w.Producer(number)
+			if made == nil || seen[made] || !p.Eval.Main.Value(w.Name(number)).Known() {
+				continue
+			}
+			if is(made) {
+				return made
+			}
+			seen[made] = true
+			queue = append(queue, made)
+		}
+	}
+	p.Budget.Spend(len(seen))
+	return nil
 }

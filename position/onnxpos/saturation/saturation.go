@@ -1,4 +1,5 @@
-package probe
+// Package saturation finds where numbers that grow with the length of a text are cut off as they are quantised.
+package saturation
 
 import (
 	"math"
@@ -6,10 +7,11 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 )
 
-// Saturation is a node that quantises numbers which grow with the length and not with content, and where they reach its end.
-type Saturation struct {
+// End is a node that quantises numbers which grow with the length and not with content, and where they reach its end.
+type End struct {
 	Node   *onnx.Node
 	Step   float64 // between the numbers that it tells apart
 	Most   float64 // the number at which it ends
@@ -51,9 +53,9 @@ const (
 	maxSaturations = 8
 )
 
-// Saturations finds nodes that quantise positions, or what is proportional to them, in the main graph of a text of any length.
-func (p *Probe) Saturations() (out []Saturation) {
-	if p.TokenInput() == nil || p.FixedLength() > 0 || p.calls != nil || !slices.ContainsFunc(p.File.Graph.Nodes, func(n *onnx.Node) bool { return n.Op == "QuantizeLinear" }) {
+// Ends finds nodes that quantise positions, or what is proportional to them, in the main graph of a text of any length.
+func Ends(p *probe.Probe) (out []End) {
+	if p.TokenInput() == nil || p.FixedLength() > 0 || p.CallsOf(p.Eval) != nil || !slices.ContainsFunc(p.File.Graph.Nodes, func(n *onnx.Node) bool { return n.Op == "QuantizeLinear" }) {
 		return nil
 	}
 	length, tried := p.Sizes.Length, map[int]bool{}
@@ -75,36 +77,8 @@ func (p *Probe) Saturations() (out []Saturation) {
 		tried[ends] = true
 		after := p.At(ends+1).Main.Input(n, 0)
 		if after.Floats != nil && math.Abs(slices.Max(after.Floats)-(at+slope*float64(ends+1-length))) < step { // else they do not grow as positions do
-			out = append(out, Saturation{n, step, most, ends, slices.ContainsFunc(first.Floats, func(x float64) bool { return x != math.Round(x) })})
+			out = append(out, End{n, step, most, ends, slices.ContainsFunc(first.Floats, func(x float64) bool { return x != math.Round(x) })})
 		}
 	}
 	return out
-}
-
-// Behind finds a node among those of which another one's inputs are made of no content, by what is asked of each; nil where there is none.
-func (p *Probe) Behind(n *onnx.Node, is func(*onnx.Node) bool) *onnx.Node {
-	if n.Graph != p.File.Graph {
-		return nil // of a body
-	}
-	w := p.File.Graph.Wiring()
-	queue, seen := []*onnx.Node{n}, map[*onnx.Node]bool{n: true}
-	for i := 0; i < len(queue) && i < maxBehindInput; i++ {
-		for k := range queue[i].Inputs {
-			number, ok := w.Input(queue[i], k)
-			if !ok {
-				continue
-			}
-			made := w.Producer(number)
-			if made == nil || seen[made] || !p.Eval.Main.Value(w.Name(number)).Known() {
-				continue
-			}
-			if is(made) {
-				return made
-			}
-			seen[made] = true
-			queue = append(queue, made)
-		}
-	}
-	p.Budget.Spend(len(seen))
-	return nil
 }
