@@ -137,6 +137,14 @@ func TestTablesOfZeros(t *testing.T) {
 			m.Nodes[i].Inputs = []string{"biased"}
 			m.Nodes = slices.Insert(m.Nodes, i, node("Add", "biased", "scores", "bias"))
 		}, "none"},
+		{"between queries of the model and a sequence", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers[:1], floats("bias", []int64{1, 3, 6}, func(int) float64 { return 0 }), noise("objects", 1, 3, 4), noise("W", 4, 4))
+			m.Outputs[0].Dims = []int64{1, 3, 4}
+			m.Nodes = slices.Concat([]onnx.NewNode{node("Gather", "te", "wte", "ids")}, oneHead("", "objects", "te"), []onnx.NewNode{node("MatMul", "h", "seen", "W")})
+			i := slices.IndexFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Op == "Softmax" })
+			m.Nodes[i].Inputs = []string{"biased"}
+			m.Nodes = slices.Insert(m.Nodes, i, node("Add", "biased", "scores", "bias"))
+		}, "none"},
 		{"states of a batch", func(m *onnx.NewModel) { begun(m, []int64{2, 6}, 1) }, "none"},
 		{"states of a batch behind positions", func(m *onnx.NewModel) {
 			begun(m, []int64{6, 2}, 0)

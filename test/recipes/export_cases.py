@@ -914,6 +914,119 @@ def chosen(path, name, long, longest):
     onnx.save(m, path)
 
 
+class Windows(nn.Module):
+    """A rotation by the 4×4 places of each window of 8×8 patches (SAM 3)."""
+
+    def __init__(self):
+        super().__init__()
+        self.patch = nn.Conv2d(3, D, 4, 4)
+        side, w = torch.arange(4).float(), 10000.0 ** -(torch.arange(0, HD // 2, 2).float() / (HD // 2))
+        angles = torch.cat([torch.outer(side, w)[:, None].expand(4, 4, -1), torch.outer(side, w)[None].expand(4, 4, -1)], -1).reshape(16, HD // 2)
+        self.register_buffer("cos", angles.cos().repeat_interleave(2, -1))
+        self.register_buffer("sin", angles.sin().repeat_interleave(2, -1))
+        self.layer = Attention(self.turn)
+
+    def turn(self, x):
+        pairs = x.unflatten(-1, (-1, 2))
+        return x * self.cos + torch.stack([-pairs[..., 1], pairs[..., 0]], -1).flatten(-2) * self.sin
+
+    def forward(self, pixel_values):
+        x = self.patch(pixel_values).permute(0, 2, 3, 1)
+        b = x.shape[0]
+        windows = x.view(b, 2, 4, 2, 4, D).permute(0, 1, 3, 2, 4, 5).reshape(-1, 16, D)
+        return self.layer(windows).view(b, 2, 2, 4, 4, D).permute(0, 1, 3, 2, 4, 5).reshape(b, 64, D)
+
+
+class Mixed(nn.Module):
+    """Rows of patches without a batch, to each of which four rows of a larger table are added by weights (Qwen3-VL); with one of them alone where
+    the table is as large as the picture."""
+
+    def __init__(self, side):
+        super().__init__()
+        self.patch, self.table, self.layer = nn.Linear(12, D), nn.Embedding(side * side, D), Attention()
+        at = torch.linspace(0, side - 1, 4)
+        low, part = at.floor().long(), at - at.floor()
+        high = (low + 1).clamp(max=side - 1)
+        rows = torch.stack([(r[:, None] * side + c).flatten() for r in (low, high) for c in (low, high)], -1)
+        weights = torch.stack([(r[:, None] * c).flatten() for r in (1 - part, part) for c in (1 - part, part)], -1)
+        self.register_buffer("rows", rows)
+        self.register_buffer("weights", weights)
+
+    def forward(self, pixel_values):
+        x = self.patch(pixel_values) + (self.table(self.rows) * self.weights[..., None]).sum(1)
+        return self.layer(x[None])
+
+
+class Ahead(nn.Module):
+    """A decoder of two streams, of which one has no content and is two positions ahead (ProphetNet), behind an encoder without positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.table, self.stream, self.layer, self.encoder = nn.Embedding(V, D), nn.Embedding(N, D), nn.Parameter(torch.zeros(1, 1, D)), Attention(), Attention()
+
+    def forward(self, source, target):
+        n = target.shape[1]
+        at = torch.arange(n)
+        states = self.encoder(self.embed(source)).mean(1, keepdim=True)
+        ahead = (self.stream + self.table(at + 2)).expand(target.shape[0], -1, -1)
+        return self.layer(torch.cat([self.embed(target) + self.table(at + 1) + states, ahead], 1))
+
+
+class Segments(nn.Module):
+    """Rows for the places of each segment of four tokens, and rows for the segments (MegaByte)."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.within, self.among, self.near, self.far = nn.Embedding(V, D), nn.Embedding(4, D), nn.Embedding(8, D), Attention(), Attention()
+
+    def forward(self, input_ids):
+        b = input_ids.shape[0]
+        x = (self.embed(input_ids).view(b, 8, 4, D) + self.within(torch.arange(4))).view(b * 8, 4, D)
+        x = self.near(x).view(b, 8, 4, D)
+        return (x + self.far(x.mean(2) + self.among(torch.arange(8)))[:, :, None]).view(b, 32, D)
+
+
+class Speech(nn.Module):
+    """An encoder with a convolution for its positions (wav2vec 2.0), and a decoder with a table for its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.frames, self.conv, self.layer = nn.Conv1d(1, D, 20, 20), nn.Conv1d(D, D, 5, padding=2, groups=2), Attention()
+        self.text = Text(add=Added("scattered"))
+        self.k, self.v = nn.Linear(D, D), nn.Linear(D, D)
+
+    def forward(self, input_values, input_ids):
+        x = self.frames(input_values[:, None]).transpose(1, 2)
+        x = self.layer(x + nn.functional.gelu(self.conv(x.transpose(1, 2)).transpose(1, 2)))
+        y = self.text(input_ids)
+        return y + (y @ self.k(x).transpose(1, 2) / math.sqrt(D)).softmax(-1) @ self.v(x)
+
+
+class Padded(nn.Module):
+    """Positions counted over tokens that are no padding (RoBERTa), behind a mask."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.table, self.layer = nn.Embedding(V, D), nn.Embedding(N + 2, D), Attention()
+
+    def forward(self, mask, ids):
+        there = ids.ne(1).long()
+        x = self.embed(ids) + self.table(there.cumsum(1) * there + 1)
+        return self.layer(x * mask[..., None])
+
+
+class Columns(nn.Module):
+    """Patches that come with the numbers of their row and their column ahead of their content (Pix2Struct)."""
+
+    def __init__(self):
+        super().__init__()
+        self.patch, self.rows, self.columns, self.layer = nn.Linear(12, D), nn.Embedding(N, D), nn.Embedding(N, D), Attention()
+
+    def forward(self, flattened_patches):
+        row, column = flattened_patches[..., 0].long(), flattened_patches[..., 1].long()
+        return self.layer(self.patch(flattened_patches[..., 2:]) + self.rows(row) + self.columns(column))
+
+
 def tiny(name, **config):
     torch.manual_seed(5)
     made = getattr(T, name + "Config")(**config)
@@ -1104,6 +1217,29 @@ def misread(folder):
     ]
 
 
+def counted(folder):
+    """Forms whose positions are counted otherwise than the model's input: by window, segment or column, of another text, or beside another stream."""
+    script(folder, "rope-windows", Windows(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
+    for side in (4, 6):
+        script(folder, f"table-mixed-{side}", Mixed(side), (torch.randn(16, 12),), ("pixel_values",), None)
+    script(folder, "table-ahead", Ahead(), (*IDS, *IDS), ("source", "target"), {"source": {0: "batch", 1: "seq"}, "target": {0: "batch", 1: "target_seq"}})
+    script(folder, "table-segments", Segments(), (torch.randint(3, V, (1, 32)),), axes=None)
+    script(folder, "convolved-speech", Speech(), (torch.randn(1, 400), *IDS), ("input_values", "input_ids"), {"input_values": {0: "batch", 1: "samples"}, **FREE})
+    script(folder, "table-padded", Padded(), (torch.ones(1, 7), *IDS), ("input_1", "input_2"), {name: {0: "batch", 1: "seq"} for name in ("input_1", "input_2")})
+    script(folder, "table-rows-columns", Columns(), (torch.cat([torch.arange(7)[None, :, None].repeat(1, 1, 2).float(), torch.randn(1, 7, 12)], -1),), ("flattened_patches",),
+           {"flattened_patches": {0: "batch", 1: "patches"}})
+    return [
+        entry("rope-windows", [rope("baked", 10000.0, dim=HD, layout="interleaved", capacity=16, grid=[4, 4])], 64, "error"),
+        entry("table-mixed-4", [learned("baked", 16, 16)], 16, "error"),
+        entry("table-mixed-6", [learned("baked", 36, 36)], 16, "error"),
+        entry("table-ahead", [learned("table", N, N - 1, offset=1)], N - 2, "error"),
+        entry("table-segments", [dict(learned("baked", 4, 4), accept={"form": ["baked", "table"]}), dict(learned("baked", 8, 8), accept={"form": ["baked", "table"]})], 32, "error", stated=32),
+        entry("convolved-speech", [dict(scheme="conv", form=None, capacity=None, parameters={}), learned("table", N, N)], N, "error"),
+        entry("table-padded", [learned("table", N + 2, N, offset=2)], N, "error"),
+        entry("table-rows-columns", [learned("table", N, N), learned("table", N, N)], None, "unknown"),
+    ]
+
+
 def main(folder):
     os.makedirs(folder, exist_ok=True)
     free, none = {"pixel_values": {0: "batch"}}, []
@@ -1199,7 +1335,7 @@ def main(folder):
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
-    none += places(folder) + idioms(folder) + misread(folder)
+    none += places(folder) + idioms(folder) + misread(folder) + counted(folder)
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:
