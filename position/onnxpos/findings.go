@@ -185,13 +185,22 @@ func (m *Model) pictured() int {
 		return 0 // a text's positions bound the model
 	}
 	for _, s := range m.sites {
-		if t, ok := s.(*tableSite); ok && t.Detected.Capacity > 0 && t.Resampled() {
+		t, ok := s.(*tableSite)
+		if ok && t.Detected.Capacity > 0 && t.Resampled() {
 			if grid, _, ok := t.uses[0].gridOf(); ok {
 				return onnx.Size(grid)
 			}
 			if t.Detected.Apart {
 				return len(t.uses[0].sheet.Places)
 			}
+		}
+		if ok && len(t.crossed) > 1 && m.InputIsFixed() { // tables of rows and of columns may have more
+			places := 1
+			for _, side := range t.uses[0].beside {
+				rows := slices.DeleteFunc(slices.Sorted(slices.Values(side.share.Row)), func(r int) bool { return r < 0 })
+				places *= len(slices.Compact(rows))
+			}
+			return places
 		}
 		if s.Encoding().Apart && m.graph.ImageInput() != nil {
 			sides := m.graph.PatchGrid()

@@ -972,7 +972,7 @@ class Ahead(nn.Module):
         return self.layer(torch.cat([self.embed(target) + self.table(at + 1) + states, ahead], 1))
 
 
-class Segments(nn.Module):
+class Patched(nn.Module):
     """Rows for the places of each segment of four tokens, and rows for the segments (MegaByte)."""
 
     def __init__(self):
@@ -1002,7 +1002,7 @@ class Speech(nn.Module):
         return y + (y @ self.k(x).transpose(1, 2) / math.sqrt(D)).softmax(-1) @ self.v(x)
 
 
-class Padded(nn.Module):
+class Unpadded(nn.Module):
     """Positions counted over tokens that are no padding (RoBERTa), behind a mask."""
 
     def __init__(self):
@@ -1025,6 +1025,20 @@ class Columns(nn.Module):
     def forward(self, flattened_patches):
         row, column = flattened_patches[..., 0].long(), flattened_patches[..., 1].long()
         return self.layer(self.patch(flattened_patches[..., 2:]) + self.rows(row) + self.columns(column))
+
+
+class Sides(nn.Module):
+    """A table of rows and one of columns, both of more than the picture has (DETR with learned positions)."""
+
+    def __init__(self):
+        super().__init__()
+        self.patch, self.rows, self.columns, self.layer = nn.Conv2d(3, D, 8, 8), nn.Embedding(N, D // 2), nn.Embedding(N, D // 2), Attention()
+
+    def forward(self, pixel_values):
+        x = self.patch(pixel_values)
+        h, w = x.shape[2:]
+        both = [self.columns(torch.arange(w))[None].repeat(h, 1, 1), self.rows(torch.arange(h))[:, None].repeat(1, w, 1)]
+        return self.layer((x + torch.cat(both, -1).permute(2, 0, 1)).flatten(2).transpose(1, 2))
 
 
 def tiny(name, **config):
@@ -1222,16 +1236,18 @@ def counted(folder):
     script(folder, "rope-windows", Windows(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     for side in (4, 6):
         script(folder, f"table-mixed-{side}", Mixed(side), (torch.randn(16, 12),), ("pixel_values",), None)
+    script(folder, "image-sides", Sides(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     script(folder, "table-ahead", Ahead(), (*IDS, *IDS), ("source", "target"), {"source": {0: "batch", 1: "seq"}, "target": {0: "batch", 1: "target_seq"}})
-    script(folder, "table-segments", Segments(), (torch.randint(3, V, (1, 32)),), axes=None)
+    script(folder, "table-segments", Patched(), (torch.randint(3, V, (1, 32)),), axes=None)
     script(folder, "convolved-speech", Speech(), (torch.randn(1, 400), *IDS), ("input_values", "input_ids"), {"input_values": {0: "batch", 1: "samples"}, **FREE})
-    script(folder, "table-padded", Padded(), (torch.ones(1, 7), *IDS), ("input_1", "input_2"), {name: {0: "batch", 1: "seq"} for name in ("input_1", "input_2")})
+    script(folder, "table-padded", Unpadded(), (torch.ones(1, 7), *IDS), ("input_1", "input_2"), {name: {0: "batch", 1: "seq"} for name in ("input_1", "input_2")})
     script(folder, "table-rows-columns", Columns(), (torch.cat([torch.arange(7)[None, :, None].repeat(1, 1, 2).float(), torch.randn(1, 7, 12)], -1),), ("flattened_patches",),
            {"flattened_patches": {0: "batch", 1: "patches"}})
     return [
         entry("rope-windows", [rope("baked", 10000.0, dim=HD, layout="interleaved", capacity=16, grid=[4, 4])], 64, "error"),
         entry("table-mixed-4", [learned("baked", 16, 16)], 16, "error"),
         entry("table-mixed-6", [learned("baked", 36, 36)], 16, "error"),
+        entry("image-sides", [dict(scheme="learned", form="baked", capacity=N * N, parameters=dict(rows=N, dim=D // 2, grid=[N, N]), accept={"form": ["baked", "table"]})], 16, "error"),
         entry("table-ahead", [learned("table", N, N - 1, offset=1)], N - 2, "error"),
         entry("table-segments", [dict(learned("baked", 4, 4), accept={"form": ["baked", "table"]}), dict(learned("baked", 8, 8), accept={"form": ["baked", "table"]})], 32, "error", stated=32),
         entry("convolved-speech", [dict(scheme="conv", form=None, capacity=None, parameters={}), learned("table", N, N)], N, "error"),
