@@ -609,6 +609,9 @@ func (l *Labels) untrained(e *event) {
 
 // isWeighed reports whether what a node adds goes into a Softmax: scores, also those of queries that the model has itself.
 func isWeighed(n *onnx.Node) bool {
+	if n.Graph == nil {
+		return false
+	}
 	w := n.Graph.Wiring()
 	for range maxRuns {
 		out, ok := w.Output(n, 0)

@@ -28,7 +28,7 @@ func (m *Model) besideConvolution(e site.Site, s *eval.Scope, name string) bool 
 		}
 	}
 	of, state, axis := e.State()
-	if of == nil {
+	if of == nil || m.graph.PositionsIn(e, m.graph.Eval) == 0 {
 		return false
 	}
 	of = m.graph.Eval.Scopes()[of.Index()]

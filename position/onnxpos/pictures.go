@@ -107,10 +107,10 @@ func (m *Model) countWindows() {
 		if _, turns := e.Encoding().Scheme.(schemes.Rotary); !turns || s == nil || !e.Encoding().IsGrid() || e.Encoding().Capacity == 0 {
 			continue
 		}
-		places := 1
+		places, shape := 1, s.Value(name).Shape
 		for axis, of := range m.labels().Of(s, name).Axes {
-			if m.labels().ComesFrom(of, func(input string, k int) bool { return input == in.Name && (k == height || k == width) }) {
-				places *= s.Value(name).Shape[axis]
+			if axis < len(shape) && m.labels().ComesFrom(of, func(input string, k int) bool { return input == in.Name && (k == height || k == width) }) {
+				places *= shape[axis]
 			}
 		}
 		if places > e.Encoding().Capacity {

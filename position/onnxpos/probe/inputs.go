@@ -358,7 +358,7 @@ func marksTokens(f *onnx.File, in *onnx.ValueInfo) bool {
 		return false
 	}
 	given := slices.DeleteFunc(slices.Clone(Given(f)), func(other *onnx.ValueInfo) bool { return len(other.Dims) != 2 || !anonymous(other) })
-	return given[0] != in || slices.ContainsFunc(given, takes)
+	return given[0].Name != in.Name || slices.ContainsFunc(given, takes)
 }
 
 // fill is element i of an integer input.
