@@ -1240,7 +1240,7 @@ def counted(folder):
     script(folder, "table-ahead", Ahead(), (*IDS, *IDS), ("source", "target"), {"source": {0: "batch", 1: "seq"}, "target": {0: "batch", 1: "target_seq"}})
     script(folder, "table-segments", Patched(), (torch.randint(3, V, (1, 32)),), axes=None)
     script(folder, "convolved-speech", Speech(), (torch.randn(1, 400), *IDS), ("input_values", "input_ids"), {"input_values": {0: "batch", 1: "samples"}, **FREE})
-    script(folder, "table-padded", Unpadded(), (torch.ones(1, 7), *IDS), ("input_1", "input_2"), {name: {0: "batch", 1: "seq"} for name in ("input_1", "input_2")})
+    script(folder, "table-padded", Unpadded(), (torch.ones(1, 7, dtype=torch.long), *IDS), ("input_1", "input_2"), {name: {0: "batch", 1: "seq"} for name in ("input_1", "input_2")})
     script(folder, "table-rows-columns", Columns(), (torch.cat([torch.arange(7)[None, :, None].repeat(1, 1, 2).float(), torch.randn(1, 7, 12)], -1),), ("flattened_patches",),
            {"flattened_patches": {0: "batch", 1: "patches"}})
     return [

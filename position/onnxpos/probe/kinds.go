@@ -43,7 +43,7 @@ func (p *Probe) kinds() *inputs {
 			if !p.areColumns(in) {
 				first(&k.tokens, in)
 				few := len(k.tokens.Dims) == 2 && k.tokens.Dims[1].Value > 1 && in.Dims[1].Value < 0 && anonymous(k.tokens) // a number of entities, beside words
-				if marksTokens(p.File, k.tokens) || few && len(rowsTaken(p.File.Graph.Wiring(), in.Name)) > 0 {
+				if few && len(rowsTaken(p.File.Graph.Wiring(), in.Name)) > 0 {
 					k.tokens = in
 				}
 			}
