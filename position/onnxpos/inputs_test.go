@@ -400,6 +400,11 @@ func TestSharedInputs(t *testing.T) {
 // TestWordsBehindEntities: a few entities, as many as a graph was made for, are not the text that its words are (LUKE).
 func TestWordsBehindEntities(t *testing.T) {
 	type dims = []int64
+	scalar := func(name string, x int64) onnx.NewTensor {
+		number := integers(name, x)
+		number.Dims = nil
+		return number
+	}
 	m := built(t, func(m *onnx.NewModel) {
 		m.Inputs = []onnx.NewValue{{Name: "in_0", Type: onnx.Int64, Dims: dims{1, 2}}, {Name: "in_1", Type: onnx.Int64, Dims: dims{1, -1}}}
 		m.Outputs[0].Dims = dims{1, -1, 4}
