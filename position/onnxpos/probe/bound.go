@@ -234,14 +234,11 @@ func (p *Probe) failsFirst(length int) *eval.Failure {
 		if f != nil {
 			break
 		}
-		if !slices.ContainsFunc(group, func(d onnx.InputAxis) bool { return len(rowsTaken(p.File.Graph.Wiring(), d.Input)) > 0 }) {
-			continue // no text
+		text := slices.ContainsFunc(group, func(d onnx.InputAxis) bool { return len(rowsTaken(p.File.Graph.Wiring(), d.Input)) > 0 })
+		if !text || p.firstAt(p.sizedOther(group, p.Sizes.Length+1)) != nil { // it is of one length
+			continue
 		}
-		s, _ := p.sizedAlone(p.Sizes.Length)
-		for _, d := range group {
-			(*s.demanded)[d] = length
-		}
-		if f = p.firstAt(s); !fails(f) {
+		if f = p.firstAt(p.sizedOther(group, length)); !fails(f) {
 			f = nil
 		}
 	}
@@ -275,6 +272,15 @@ func (p *Probe) sizedAlone(length int) (s Sizes, others bool) {
 	}
 	s.demanded = &held
 	return s, others
+}
+
+// sizedOther are the sizes of another length of one of the other sequences.
+func (p *Probe) sizedOther(group []onnx.InputAxis, length int) Sizes {
+	s, _ := p.sizedAlone(p.Sizes.Length)
+	for _, d := range group {
+		(*s.demanded)[d] = length
+	}
+	return s
 }
 
 // Apart is the graph evaluated with a length of its own for each sequence that it is given and takes so, so that sizes tell whose positions an
