@@ -417,3 +417,21 @@ func TestWordsBehindEntities(t *testing.T) {
 		t.Errorf("%s, %+v", found(m), l)
 	}
 }
+
+// TestTextOfOneLength: a second text, of which the graph takes one length alone whatever it declares, does not end the first one.
+func TestTextOfOneLength(t *testing.T) {
+	type dims = []int64
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs = []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: dims{1, -1}, Params: []string{"", "length"}}, {Name: "other", Type: onnx.Int64, Dims: dims{1, -1}, Params: []string{"", "other_length"}}}
+		m.Outputs[0].Dims = dims{1, -1, 4}
+		zero, one := integers("zero", 0), integers("one", 1)
+		zero.Dims, one.Dims = nil, nil
+		m.Initializers = []onnx.NewTensor{noise("wte", 32, 4), noise("wpe", 20, 4), noise("Q", 4, 4), integers("seven", 7, 4), zero, one}
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Shape", "sizes", "ids"), node("Gather", "length", "sizes", "one"), node("Range", "at", "zero", "length", "one"), node("Gather", "pe", "wpe", "at"), node("Add", "x", "te", "pe"),
+			node("Gather", "oe", "wte", "other"), node("Reshape", "states", "oe", "seven"), node("MatMul", "q", "x", "Q"), withInts(node("Transpose", "kt", "states"), "perm", dims{1, 0}), node("MatMul", "scores", "q", "kt"),
+			withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "states")}
+	})
+	if l := position.Length(m, m.Describe()); found(m) != "position table of 20 rows of 4 ×20" || l.Capacity == nil || *l.Capacity != 20 {
+		t.Errorf("%s, %+v", found(m), l)
+	}
+}

@@ -290,6 +290,7 @@ MORE = [
     Fault("rows-between", f"{OP}/table.go", "e.Apart = e.Apart || use.between", "e.Apart = e.Apart || false && use.between", "a table whose rows are mixed for a picture is told to hold more places than the picture has", (OP,)),
     Fault("weights-of-rows", f"{OP}/addition.go", "a.share.Columns > a.share.Table.Inner() && trace", "a.share.Table.Inner() == 1 && trace", "weights of rows are told as a second table", (OP,)),
     Fault("other-text", f"{OP}/probe/bound.go", "(*s.demanded)[d] = length", "(*s.demanded)[d] = p.Sizes.Length", "a decoder's stream ahead does not end the graph", (OP,)),
+    Fault("text-of-one-length", f"{OP}/probe/bound.go", "if !text || p.firstAt(p.sizedOther(group, p.Sizes.Length+1)) != nil {", "if !text {", "a second text of one length ends the first", (OP,)),
     Fault("columns-of-places", f"{OP}/table.go", 'e.Apart = use.source.Index != "" && probe', 'e.Apart = use.source.Index == "" && probe', "tables of rows and columns bound how many patches there are", (OP,)),
     Fault("convolution-beside", f"{OP}/other.go", "	return len(along) > 0\n", "	return false\n", "a decoder's table hides the convolution of its encoder", (OP,)),
     Fault("entities-first", f"{OP}/probe/kinds.go", "if few && len(", "if few && false && len(", "a few entities ahead of words are the text", (OP,)),
