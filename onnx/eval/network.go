@@ -205,15 +205,22 @@ func einsumContent(c *call, out *Value, terms []string, right string, sizes map[
 			walkers[i].strides[slices.Index(letters, l)] += own[d]
 		}
 	}
+	factors := make([][]float64, len(terms))
+	for k := range factors {
+		factors[k] = c.in[k].numbers()
+	}
 	out.Floats = make([]float64, out.Len())
 	c.works(onnx.Size(shape))
 	inner := onnx.Size(shape[utf8.RuneCountInString(right):])
-	each(shape, walkers, func(i int, at []int) {
-		x := 1.0
-		for k := range at {
-			x *= c.in[k].Number(at[k])
+	eachRow(shape, walkers, func(i, n int, at, steps []int) {
+		for j := range n {
+			x := 1.0
+			for k, factor := range factors {
+				x *= factor[at[k]+j*steps[k]]
+			}
+			sum := &out.Floats[(i+j)/inner]
+			*sum = round(out.Type, *sum+x)
 		}
-		out.Floats[i/inner] = round(out.Type, out.Floats[i/inner]+x)
 	})
 	return out.from(c.in...)
 }

@@ -331,9 +331,9 @@ func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value 
 	if !in.Type.IsInteger() || n > most {
 		return eval.Shaped(in.Type, shape...)
 	}
-	content := make([]int64, n)
+	content, fill := make([]int64, n), s.fill(in, shape)
 	for i := range content {
-		content[i] = s.fill(in, i, shape)
+		content[i] = fill(i)
 	}
 	v := eval.IntValue(in.Type, shape, content)
 	v.Data = (!IsPositions(in.Name) || OfPairs(in)) && !IsCount(in) && !isMask(in) && len(shape) > 0
@@ -347,7 +347,7 @@ func anonymous(in *onnx.ValueInfo) bool {
 	if strings.Contains(name, "ids") || strings.Contains(name, "token") || strings.Contains(name, "labels") {
 		return false
 	}
-	return in.Type.IsInteger() && in.Type != onnx.Bool && (len(in.Dims) == 1 || len(in.Dims) == 2) && (Sizes{}).fill(in, 0, []int{1, 2}[2-len(in.Dims):]) == probeToken
+	return in.Type.IsInteger() && in.Type != onnx.Bool && (len(in.Dims) == 1 || len(in.Dims) == 2) && (Sizes{}).fill(in, []int{1, 2}[2-len(in.Dims):])(0) == probeToken
 }
 
 // marksTokens reports whether an integer matrix whose name does not say what it holds has a mask or a kind for each token of another, which alone
@@ -361,38 +361,44 @@ func marksTokens(f *onnx.File, in *onnx.ValueInfo) bool {
 	return given[0].Name != in.Name || slices.ContainsFunc(given, takes)
 }
 
-// fill is element i of an integer input.
-func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
-	name := strings.ToLower(in.Name)
+// fill gives the elements of an integer input by their places.
+func (s Sizes) fill(in *onnx.ValueInfo, shape []int) func(i int) int64 {
+	name, positions := strings.ToLower(in.Name), IsPositions(in.Name)
 	last := 1
 	if len(shape) > 0 {
-		last = shape[len(shape)-1]
+		last = max(shape[len(shape)-1], 1)
 	}
+	all := func(number int) func(int) int64 { return func(int) int64 { return int64(number) } }
 	switch {
 	case s.otherwise && isSwitch(in):
-		return 0
+		return all(0)
 	case strings.Contains(name, "mask"), in.Type == onnx.Bool:
-		return 1
+		return all(1)
 	case strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total"):
-		return int64(s.Length + s.past)
-	case strings.Contains(name, "token_type"), strings.Contains(name, "segment") && !IsPositions(in.Name), strings.Contains(name, "slot"):
-		return 0
+		return all(s.Length + s.past)
+	case strings.Contains(name, "token_type"), strings.Contains(name, "segment") && !positions, strings.Contains(name, "slot"):
+		return all(0)
 	case strings.Contains(name, "past"):
-		return int64(s.past)
+		return all(s.past)
 	case OfPairs(in):
-		return 0
-	case IsPositions(in.Name) && len(shape) == 3 && in.Dims[0].Value != 3 && last != s.Length: // the places of each mention of an entity, say
-		return int64(i%max(last, 1) + i/max(last, 1)%max(shape[1], 1) + s.past)
-	case IsPositions(in.Name) && len(shape) == 2 && namesBatch(in.Dims[1]):
-		return int64(i/last + s.past)
-	case IsPositions(in.Name) && last > 1:
-		return int64(i%max(last, 1) + s.past)
-	case IsPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
-		return int64(s.past) // a single number that is no length says where positions begin
-	case s.end != 0 && (i+1)%max(last, 1) == 0:
-		return s.end
+		return all(0)
+	case positions && len(shape) == 3 && in.Dims[0].Value != 3 && last != s.Length: // the places of each mention of an entity, say
+		return func(i int) int64 { return int64(i%last + i/last%max(shape[1], 1) + s.past) }
+	case positions && len(shape) == 2 && namesBatch(in.Dims[1]):
+		return func(i int) int64 { return int64(i/last + s.past) }
+	case positions && last > 1:
+		return func(i int) int64 { return int64(i%last + s.past) }
+	case positions, len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
+		return all(s.past) // a single number that is no length says where positions begin
+	case s.end != 0:
+		return func(i int) int64 {
+			if (i+1)%last == 0 {
+				return s.end
+			}
+			return probeToken
+		}
 	}
-	return probeToken
+	return all(probeToken)
 }
 
 // IsLength reports whether an input is a single number up to which positions are counted from 0 on, or rows are taken from the first one on:
