@@ -591,7 +591,7 @@ func (l *Labels) untrained(e *event) {
 		return
 	}
 	v := e.scope.Value(e.node.Input(e.input))
-	if !v.Known() || !ofRows(v.Shape) {
+	if !v.Known() || !ofRows(v.Shape, len(along)) {
 		return
 	}
 	for i := range v.Len() {
@@ -601,7 +601,7 @@ func (l *Labels) untrained(e *event) {
 	}
 	l.e.Budget.Spend(1 + v.Len()/elementsAStep)
 	for _, t := range v.Origins {
-		if t.Type.IsFloat() && t.Len() <= int64(v.Len())*maxRows && ofRows(t.Dims) && !slices.Contains(l.Untrained, t) && len(l.Untrained) < maxMeetings {
+		if t.Type.IsFloat() && t.Len() <= int64(v.Len())*maxRows && ofRows(t.Dims, len(along)) && !slices.Contains(l.Untrained, t) && len(l.Untrained) < maxMeetings {
 			l.Untrained = append(l.Untrained, t)
 		}
 	}
@@ -663,15 +663,16 @@ func (l *Labels) shareInput(along []Axis) bool {
 // maxRows is how many times as many numbers as are taken of it a table of zeros has at the most.
 const maxRows = 1 << 10
 
-// ofRows reports whether sizes are those of a table of several rows: two or more that are not 1, and not two of one size.
-func ofRows[T int | int64](sizes []T) bool {
+// ofRows reports whether sizes are those of a table of several rows: two or more that are not 1, and, where both may run over places, not two of
+// one size.
+func ofRows[T int | int64](sizes []T, places int) bool {
 	var wide []T
 	for _, n := range sizes {
 		if n > 1 {
 			wide = append(wide, n)
 		}
 	}
-	return len(wide) > 2 || len(wide) == 2 && wide[0] != wide[1]
+	return len(wide) > 2 || len(wide) == 2 && (places == 1 || wide[0] != wide[1])
 }
 
 // isSame reports whether known numbers are the same along an axis: by their
