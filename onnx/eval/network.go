@@ -319,7 +319,37 @@ func convolution(c *call) ([]*Value, error) {
 	if c.node.Op == "ConvInteger" {
 		t = onnx.Int32
 	}
-	return one(Shaped(t, shape...)), nil
+	out := Shaped(t, shape...)
+	if alone := !slices.ContainsFunc(kernel, func(n int64) bool { return n != 1 }); alone && c.node.Op == "Conv" && c.node.Int("group", 1) == 1 && slices.Equal(shape[2:], a.Shape[2:]) {
+		out = c.pointwise(out)
+	}
+	return one(out), nil
+}
+
+// pointwise computes the small known product of places on a grid and weights that a convolution of single places is.
+func (c *call) pointwise(out *Value) *Value {
+	const axes = "bcxyz"
+	if len(out.Shape) > len(axes) {
+		return out
+	}
+	terms, sizes := []string{axes[:len(out.Shape)], "oc"}, map[rune]int{'o': out.Shape[1]}
+	for i, l := range terms[0] {
+		sizes[l] = c.in[0].Shape[i]
+	}
+	product, bias := *c, c.input(2)
+	product.in = c.in[:2]
+	out = einsumContent(&product, out, terms, "bo"+terms[0][2:], sizes)
+	if out.Floats == nil || bias == nil {
+		return out
+	}
+	if !bias.Known() || bias.Len() != out.Shape[1] {
+		return out.unknown()
+	}
+	places := onnx.Size(out.Shape[2:])
+	for i := range out.Floats {
+		out.Floats[i] = round(out.Type, out.Floats[i]+bias.Number(i/places%out.Shape[1]))
+	}
+	return out.from(bias)
 }
 
 func globalPool(c *call) ([]*Value, error) {

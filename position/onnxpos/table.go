@@ -499,7 +499,7 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 		})
 		for _, from := range []string{"", "counted from the end, "} {
 			if r, ok := fit.AdditiveTable(sheet.Cleared(whole, use.constant), coarser(v, whole, stored)); ok && r.Sinusoid.Base > 0 {
-				return r, from + []string{rowsAre, "weights are multiplied with computed rows that are "}[i]
+				return r, from + []string{rowsAre, weightsOf}[i]
 			}
 			if slices.Reverse(whole); len(whole) == 0 || !begins(whole[0]) {
 				break
@@ -511,6 +511,11 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 	if grid, prefix, ok := use.gridOf(); ok {
 		if r, ok := fit.GridTable(m[:min(prefix+onnx.Size(grid), len(m))], p, grid); ok {
 			return r, rowsAre
+		}
+		if before := trace.GridBeforeWeights(use.scope, use.name, onnx.Size(grid)); before != nil {
+			if r, ok := fit.GridTable(rows.Matrix(before), p, grid); ok {
+				return r, weightsOf
+			}
 		}
 	}
 	if r, ok := fit.AdditiveTable(m, p); ok && r.Sinusoid.Base > 0 {
@@ -538,8 +543,11 @@ func begins(row []float64) bool {
 	return 2*zeros >= len(row)
 }
 
-// rowsAre begins what is told of computed rows.
-const rowsAre = "computed rows are "
+// rowsAre begins what is told of computed rows, and weightsOf of those that weights are multiplied with.
+const (
+	rowsAre   = "computed rows are "
+	weightsOf = "weights are multiplied with computed rows that are "
+)
 
 // runtimeFitLength is the length at which formulas computed by the graph are evaluated for a fit; roundedFitLength that of frequencies which
 // were rounded to fewer bits than what is made of them: more would be told of them than is meant.

@@ -467,7 +467,8 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	window, tokens := m.window(n)
 	classes, line := u.classes(0) // of distances along one axis
 	line = line && m.graph.ImageInput() == nil
-	if len(u.heads[0][0]) != n || line || window != nil && !u.byPlaces(window[1], tokens) {
+	untrained := m.isUntrained(u)
+	if len(u.heads[0][0]) != n || line || window != nil && !(untrained && m.graph.ImageInput() != nil) && !u.byPlaces(window[1], tokens) {
 		window = nil // not among the same places, not along two axes, or of each pair for itself
 	}
 	if !m.holdsMatrix(u, n, keys) && (window == nil || !m.fromConstants(u)) || stored == nil && m.grows(u, n) {
@@ -478,7 +479,7 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	if window != nil {
 		other.Window = window
 		other.Rows = schemes.WindowRows(window[0], window[1], tokens > 0)
-		if tokens == 0 && u.symmetric(window) {
+		if tokens == 0 && !untrained && u.symmetric(window) {
 			other.Rows = window[0] * window[1]
 		}
 	}
@@ -515,5 +516,13 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 		e.Scheme = other
 		return site.NewOther(e)
 	}
+	if untrained { // the numbers that are looked at are not the file's
+		return site.NewOther(e)
+	}
 	return &Window{Other: site.NewOther(e), graph: m.graph, uses: uses}
+}
+
+// isUntrained reports whether a bias is made of zeros alone, which say nothing of distances.
+func (m *Search) isUntrained(b *bias) bool {
+	return slices.ContainsFunc(trace.Sources(b.scope, b.name), func(src trace.Source) bool { return src.Tensor != nil && m.graph.IsFilled(src.Tensor) })
 }
