@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -49,6 +50,11 @@ func (m *Model) detect() {
 			s.Note(report.Evidence{Kind: "fit", Says: "all numbers of its table are zero: it was not trained, and makes no difference yet"})
 		}
 	}
+	for _, given := range m.assumed {
+		for _, s := range m.sites {
+			s.Note(report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s declares no shape: it was taken to have %d axes, with which the graph runs", given.Input.Name, len(given.Input.Dims))})
+		}
+	}
 	if m.lengthen() {
 		return
 	}
@@ -58,7 +64,8 @@ func (m *Model) detect() {
 	if len(m.sites) == 0 && m.turnAxes() {
 		return
 	}
-	if len(m.sites) == 0 {
+	shapeless := slices.ContainsFunc(m.graph.File.Graph.Inputs, func(in *onnx.ValueInfo) bool { return !in.Ranked })
+	if len(m.sites) == 0 || shapeless && len(m.sites) == 1 && m.hasScheme(report.SchemeConv) {
 		m.sites = append(m.sites, m.withoutEncoding())
 	}
 	m.countTables()

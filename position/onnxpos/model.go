@@ -16,6 +16,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/position/onnxpos/parts"
+	"github.com/modelpatch/modelpatch/position/onnxpos/ranks"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -36,6 +37,7 @@ type Model struct {
 	weighedIn  *eval.Scope
 	unread     []axes.Meeting // where data meet numbers that no mechanism has read
 	gaveUp     string         // what was given up, since the graph is too large; "": nothing
+	assumed    []ranks.Given  // inputs that declare no shape
 	larger     *eval.Failure  // what fails with larger pictures, as far as its encodings go; nil: nothing
 	times      string         // so many times larger
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/ranks"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 )
@@ -45,8 +46,9 @@ func find(f *onnx.File, budget *eval.Budget) (*Model, error) {
 	if err := f.CheckData(); err != nil {
 		return nil, err
 	}
+	assumed := ranks.Assume(f, budget)
 	p := probe.New(f, budget)
-	m := &Model{graph: &site.Graph{Probe: p, Editor: rows.NewEditor(f, p.TensorName)}}
+	m := &Model{graph: &site.Graph{Probe: p, Editor: rows.NewEditor(f, p.TensorName)}, assumed: assumed}
 	if err := m.look(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/ranks"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -31,6 +32,10 @@ func (m *Model) withoutEncoding() site.Site {
 		return in.Type == 0 || !in.Ranked && m.graph.TokenInput() == nil
 	}); i >= 0 {
 		return m.unknownAt(m.graph.File.Graph.Inputs[i].Name, "it is no tensor, or has no shape, and what it holds is not followed: what differs between positions there does not show")
+	}
+	if i := slices.IndexFunc(m.assumed, func(given ranks.Given) bool { return given.Input.Type.IsFloat() && !given.Told }); i >= 0 {
+		in := m.assumed[i].Input
+		return m.unknownAt(in.Name, fmt.Sprintf("it declares no shape; with one of %d axes, which was tried, no position shows", len(in.Dims)))
 	}
 	l := m.labels()
 	order := slices.Clone(l.Order)
