@@ -32,9 +32,9 @@ type Sizes struct {
 }
 
 // unnamed are names that exporters give axes which have none: torch.export's s0, s77; the unk__12 and dim_3 of converters and of shape
-// inference, with the value's name ahead of it.
+// inference, and torch.onnx's dynamic_axes_1, with the value's name ahead of it.
 var unnamed = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(\?|none|(s|d|unk(nown)?|dyn(amic)?(_?dim(ension)?|_axes)?)?[_.]*\d*|(\w+_)?dim[_.]*\d*)$`)
+	return regexp.MustCompile(`^(\?|none|(s|d|unk(nown)?|dyn(amic)?(_?dim(ension)?|_axes)?)?[_.]*\d*|(\w+_)?(dim|dynamic_axes)[_.]*\d*)$`)
 })
 
 // dimension chooses the size of a declared dimension of an input.
@@ -67,7 +67,7 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 			return s.past
 		}
 		return s.Batch
-	case axis == 1 && !last && rank == 3 && in.Dims[0].Value > 1 && in.Type.IsInteger() && unnamed().MatchString(name) && !slices.ContainsFunc(in.Dims[2:], func(other onnx.Dim) bool { return other.Param == d.Param }):
+	case axis == 1 && !last && rank == 3 && in.Dims[0].Value > 1 && in.Type.IsInteger() && unnamed().MatchString(name) && !slices.ContainsFunc(in.Dims[2:], func(other onnx.Dim) bool { return d.Param != "" && other.Param == d.Param }):
 		return s.Batch // rows of several kinds for each text, as M-RoPE's positions
 	}
 	return s.named(name, axis, rank, of)
