@@ -80,6 +80,7 @@ var floors = []struct {
 	{"position/onnxpos/fault", []string{"onnx", "position", "position/onnxpos/probe", "position/onnxpos/site", "report"}},
 	{"position/onnxpos/partition", []string{"onnx", "onnx/eval", "patch", "position", "position/onnxpos/trace", "schemes", "schemes/fit"}},
 	{"position/onnxpos/recurrence", []string{"onnx", "onnx/eval", "position/onnxpos/site", "position/onnxpos/trace"}},
+	{"position/onnxpos/ranks", []string{"onnx", "onnx/eval", "position/onnxpos/probe"}},
 	{"position/onnxpos/saturation", []string{"onnx", "onnx/eval", "position/onnxpos/probe"}},
 	{"position/onnxpos/length", append([]string{"position/onnxpos/saturation", "position/onnxpos/recurrence", "position/onnxpos/partition", "position/onnxpos/places", "position/onnxpos/relative", "position/onnxpos/scored", "position/onnxpos/site"}, ground...)},
 	{"position/onnxpos", []string{"position", "position/onnxpos/…", "onnx", "onnx/eval", "onnx/axes", "schemes", "schemes/fit", "patch", "report"}},

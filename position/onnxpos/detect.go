@@ -134,6 +134,8 @@ func (d *detector) meet() {
 	met := map[*onnx.Node]bool{}
 	for _, x := range d.labels.Meetings {
 		switch {
+		case x.Kind == axes.Biased && ofPairs(x) && !trace.MakesScores(x.Scope, x.Node):
+			d.relative.Contracted(x)
 		case (x.Node.Op != "Sub" || x.Input == 1) && betweenPositions(x) && (x.Kind == axes.Biased || x.Kind != axes.Joined && trace.MakesScores(x.Scope, x.Node) && trace.MayBeScores(x.Scope, stateOf(x))):
 			d.relative.Bias(x.Scope, x.Node, x.Known)
 		case (x.Node.Op != "Sub" || x.Input == 1) && keysOf(x) >= 0 && slices.Contains(x.Covers, keysOf(x)):
@@ -186,6 +188,13 @@ func keysOf(x axes.Meeting) int {
 		return -1
 	}
 	return axis - len(x.Scope.Output(x.Node, 0).Shape) + len(x.Scope.Value(x.Known).Shape)
+}
+
+// ofPairs reports whether known numbers are vectors, one for each pair of positions: a pair lies on two axes ahead of them.
+func ofPairs(x axes.Meeting) bool {
+	shape := x.Scope.Value(x.Known).Shape
+	last := len(shape) - 1
+	return len(x.Covers) == 2 && x.Covers[1] < last && shape[last] > 1
 }
 
 // betweenPositions reports whether known numbers that go into scores are of pairs, whose axes stand last, behind heads: those that are multiplied

@@ -67,7 +67,7 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 			return s.past
 		}
 		return s.Batch
-	case axis == 1 && !last && rank == 3 && in.Dims[0].Value > 1 && in.Type.IsInteger() && unnamed().MatchString(name) && !slices.ContainsFunc(in.Dims[2:], func(other onnx.Dim) bool { return d.Param != "" && other.Param == d.Param }):
+	case axis == 1 && !last && rank == 3 && in.Dims[0].Value > 1 && in.Type.IsInteger() && !strings.Contains(name, "seq") && !strings.Contains(name, "len") && !slices.ContainsFunc(in.Dims[2:], func(other onnx.Dim) bool { return d.Param != "" && other.Param == d.Param }):
 		return s.Batch // rows of several kinds for each text, as M-RoPE's positions
 	}
 	return s.named(name, axis, rank, of)
@@ -138,7 +138,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 	inputs := map[string]*eval.Value{}
 	room := maxInputs
 	given := slices.DeleteFunc(slices.Clone(Given(f)), func(in *onnx.ValueInfo) bool { return f.Graph.Initializer(in.Name) != nil }) // of a default value the initializer speaks
-	sizes := s.shapes(given)
+	sizes := s.shapes(given, func(in *onnx.ValueInfo) bool { return isMask(in) || marksTokens(f, in) })
 	for i, in := range given {
 		inputs[in.Name] = probeInput(in, s, sizes[i], room)
 		room -= len(inputs[in.Name].Ints)
@@ -210,8 +210,13 @@ const maxInputs = 1 << 20
 
 // shapes are those of inputs: what has one name has one size, the largest of those that its places would give it, and what a formula of
 // names says follows from theirs.
-func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
+func (s Sizes) shapes(given []*onnx.ValueInfo, masks func(*onnx.ValueInfo) bool) [][]int {
 	out, named := make([][]int, len(given)), map[string]int{}
+	alone := func(in *onnx.ValueInfo, d onnx.Dim) bool { // no other axis is said to be as long
+		return d.Value < 0 && !slices.ContainsFunc(given, func(other *onnx.ValueInfo) bool {
+			return other != in && d.Param != "" && slices.ContainsFunc(other.Dims, func(o onnx.Dim) bool { return o.Param == d.Param })
+		})
+	}
 	for i, in := range given {
 		name := strings.ToLower(in.Name)
 		image := isPicture(in) && !strings.Contains(name, "bias") && !strings.Contains(name, "mask")
@@ -224,6 +229,9 @@ func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
 			if axis == 0 && d.Value < 0 && len(in.Dims) == 2 && namesPlaces(in.Name) && hasColumns(in) { // of a pack, without a batch
 				n = s.Length
 			}
+			if axis > 0 && axis == len(in.Dims)-1 && s.pasts != nil && len(*s.pasts) > 0 && alone(in, d) && masks(in) { // of the tokens and those before
+				n = s.past + s.Length
+			}
 			out[i] = append(out[i], n)
 			if d.Value < 0 {
 				named[d.Param] = max(named[d.Param], n)
@@ -233,7 +241,7 @@ func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
 	for i, in := range given {
 		for axis, d := range in.Dims {
 			if n, ok := computed(d.Param, named); d.Value < 0 && ok && n > 0 {
-				if isMask(in) && n == s.past+1 { // it is as long as the tokens and those before: "past + 1" says so of later calls alone
+				if n == s.past+1 && masks(in) { // it is as long as the tokens and those before: "past + 1" says so of later calls alone
 					n = s.past + s.Length
 				}
 				out[i][axis] = n

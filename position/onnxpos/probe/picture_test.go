@@ -75,7 +75,7 @@ func TestShapesOfOneName(t *testing.T) {
 		named(given("past_key_values.0.key", -1, 2, -1, 8), "batch", "", "past"),
 		named(given("rows", -1, 8), "past"),
 	}
-	got := Sizes{Batch: 2, Length: 5, past: 3}.shapes(given)
+	got := Sizes{Batch: 2, Length: 5, past: 3}.shapes(given, isMask)
 	if got[0][0] != got[1][0] || got[1][2] != got[2][0] {
 		t.Errorf("axes of one name have sizes %v", got)
 	}

@@ -248,7 +248,7 @@ func (p *Probe) fitLists() {
 func (p *Probe) mayBeRows(main *onnx.ValueInfo) *map[onnx.InputAxis]bool {
 	out := map[onnx.InputAxis]bool{}
 	for _, in := range Given(p.File) {
-		if d := in.Dims; in != main && len(d) == 2 && d[0].Value < 0 && d[1].Value > 1 && d[0].Param != main.Dims[0].Param && !namesBatch(d[0]) && !isMask(in) && !p.isConstant(in.Name) {
+		if d := in.Dims; in != main && len(d) == 2 && d[0].Value < 0 && d[1].Value > 1 && (d[0].Param == "" || d[0].Param != main.Dims[0].Param) && !namesBatch(d[0]) && !isMask(in) && !p.isConstant(in.Name) {
 			out[onnx.InputAxis{Input: in.Name}] = true
 		}
 	}

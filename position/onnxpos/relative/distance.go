@@ -24,7 +24,7 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 	index, rows := p.index, p.rows()
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.graph.Where(p.Table)}, Dtype: p.Table.Type.String(),
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s; %s uses it on scores", p.says, use.Title())}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s; %s uses it", p.says, use.Title())}}}
 	window := windowOf(index, rows)
 	if window != nil && window[0] == 1 && m.graph.ImageInput() == nil {
 		window = nil // of text, at the length that is looked at

@@ -58,5 +58,5 @@ func (m *Search) behindWeights(x axes.Meeting) bool {
 }
 
 // Contracted takes a place where data are multiplied with numbers that vary along their
-// positions in a sum over features.
+// positions in a sum over features, or where such vectors are added to those of pairs.
 func (m *Search) Contracted(x axes.Meeting) { m.contracted = append(m.contracted, x) }
