@@ -1052,6 +1052,46 @@ def rope(form, base, dim=HD, head=HD, layout="half", capacity=None, scaling=None
     return dict(scheme="rope", form=form, capacity=capacity, parameters=dict(base=base, rotary_dim=dim, head_dim=head, layout=layout, scaling=scaling or {"type": "none"}, **more))
 
 
+class Weighed(nn.Module):
+    """Sines and cosines of rows and columns, which a convolution of single places weighs before they are added (XCiT)."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.weights, self.layer = nn.Conv2d(3, D, 8, 8), nn.Conv2d(2 * D, D, 1), Attention()
+
+    def forward(self, pixels):
+        x = self.conv(pixels)
+        places = torch.ones(x.shape[2:]).cumsum(0), torch.ones(x.shape[2:]).cumsum(1)
+        angles = [p[..., None] / (p[-1, -1] + 1e-6) * 2 * math.pi / 10000.0 ** (2 * (torch.arange(D) // 2) / D) for p in places]
+        waves = [torch.stack([a[..., 0::2].sin(), a[..., 1::2].cos()], -1).flatten(2) for a in angles]
+        return self.layer((x + self.weights(torch.cat(waves, -1).permute(2, 0, 1)[None])).flatten(2).transpose(1, 2))
+
+
+class Pairs(nn.Module):
+    """A vector for each pair of residues, to which a row is added by their distance, picked by one-hot numbers (AlphaFold)."""
+
+    def __init__(self):
+        super().__init__()
+        self.left, self.right, self.rows, self.out = nn.Linear(12, D), nn.Linear(12, D), nn.Linear(9, D), nn.Linear(D, 4)
+
+    def forward(self, features, index):
+        apart = (index[:, :, None] - index[:, None]).clamp(-4, 4)
+        picked = (apart[..., None] == torch.arange(-4, 5)).float()
+        return self.out((self.left(features)[:, :, None] + self.right(features)[:, None] + self.rows(picked)).relu())
+
+
+class Untrained(nn.Module):
+    """A bias between the places of a picture that is zero, as training begins with it (Swin)."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.layer = nn.Conv2d(3, D, 8, 8), Attention(bias=lambda x, q, n: self.table)
+        self.register_buffer("table", torch.zeros(1, H, 16, 16))
+
+    def forward(self, pixels):
+        return self.layer(self.conv(pixels).flatten(2).transpose(1, 2))
+
+
 def learned(form, rows, capacity, **more):
     return dict(scheme="learned", form=form, capacity=capacity, parameters=dict(rows=rows, dim=D, **more))
 
@@ -1256,6 +1296,59 @@ def counted(folder):
     ]
 
 
+def redeclared(folder, source, name, change):
+    """Another declaration of the inputs and outputs of a graph."""
+    m = onnx.load(os.path.join(folder, source + ".onnx"))
+    for v in [*m.graph.input, *m.graph.output]:
+        change(v)
+    onnx.save(m, os.path.join(folder, name + ".onnx"))
+
+
+def unshaped(value):
+    value.type.tensor_type.ClearField("shape")
+
+
+def lettered(value):
+    names = {"batch_size": "N", "sequence_length": "T", "past_sequence_length": "P", "past_sequence_length + 1": "M", "batch": "N", "seq": "T"}
+    for d in value.type.tensor_type.shape.dim:
+        if d.dim_param:
+            d.dim_param = names.get(d.dim_param, d.dim_param)
+
+
+def declared(folder):
+    """Inputs that are declared otherwise: without a shape, with axes whose names say nothing; and what of a table shows before it is trained."""
+    picture, free = (torch.randn(1, 3, 32, 32),), {"pixel_values": {0: "batch"}}
+    script(folder, "waves-weighed", Weighed(), picture, ("pixel_values",), free)
+    script(folder, "pairs-apart", Pairs(), (torch.randn(1, 7, 12), torch.arange(7)[None]), ("features", "residue_index"), {k: {0: "batch", 1: "residues"} for k in ("features", "residue_index")})
+    script(folder, "bias-untrained", Untrained(), picture, ("pixel_values",), free)
+    plane = Patches("plane")
+    script(folder, "table-untrained", plane, picture, ("pixel_values",), free)
+    with torch.no_grad():
+        plane.table.zero_()
+    torch.onnx.export(plane, picture, os.path.join(folder, "table-untrained.onnx"), input_names=["pixel_values"], dynamic_axes=free, opset_version=17, dynamo=False)
+    script(folder, "unshaped-text", Text(add=Rows("last")))
+    redeclared(folder, "unshaped-text", "unshaped-text", unshaped)
+    script(folder, "unshaped-picture", Patches("behind"), picture, ("pixel_values",), free)
+    redeclared(folder, "unshaped-picture", "unshaped-picture", unshaped)
+    ids, keys, mask = torch.randint(3, V, (1, 1)), torch.randn(1, H, 4, HD), torch.ones(1, 5, dtype=torch.int64)
+    named = ("input_ids", "past_key", "past_value", "attention_mask")
+    axes = {"input_ids": {0: "batch_size", 1: "sequence_length"}, "attention_mask": {0: "batch_size", 1: "past_sequence_length + 1"}}
+    axes |= {k: {0: "batch_size", 2: "past_sequence_length"} for k in named[1:3]}
+    script(folder, "unshaped-cache", Later("mask"), (ids, keys, keys, mask), named, axes)
+    redeclared(folder, "unshaped-cache", "lettered-cache", lettered)
+    redeclared(folder, "unshaped-cache", "unshaped-cache", unshaped)
+    return [
+        entry("waves-weighed", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=2 * D, base=10000.0, layout="interleaved", grid=[4, 4]))], None, "error"),
+        entry("pairs-apart", [dict(scheme="relative-table", form="table", capacity=None, parameters=dict(rows=9, max_distance=4))], None, "continues"),
+        entry("bias-untrained", [dict(scheme="relative-table", form="baked", capacity=None, parameters=dict(rows=49, window=[4, 4], heads=H))], None, "error"),
+        entry("table-untrained", [learned("baked", 16, 16, grid=[4, 4], prefix=0)], 16, "error"),
+        entry("unshaped-text", [learned("table", N, N)], N, "error"),
+        entry("unshaped-picture", [learned("baked", 20, 16, grid=[4, 4], prefix=1)], 16, "error"),
+        entry("unshaped-cache", [learned("table", N, N)], N, "error"),
+        entry("lettered-cache", [learned("table", N, N)], N, "error"),
+    ]
+
+
 def main(folder):
     os.makedirs(folder, exist_ok=True)
     free, none = {"pixel_values": {0: "batch"}}, []
@@ -1351,7 +1444,7 @@ def main(folder):
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
-    none += places(folder) + idioms(folder) + misread(folder) + counted(folder)
+    none += places(folder) + idioms(folder) + misread(folder) + counted(folder) + declared(folder)
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:

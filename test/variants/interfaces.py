@@ -43,6 +43,9 @@ def given(model: onnx.ModelProto) -> list[Value]:
 
 
 def without_shapes(model: onnx.ModelProto) -> bool:
+    """Of inputs with a free axis beside the first: sizes that stand in shapes alone are lost with them."""
+    if any(all(d.HasField("dim_value") for d in list(v.type.tensor_type.shape.dim)[1:]) for v in given(model)):
+        return False
     for v in [*given(model), *model.graph.output]:
         v.type.tensor_type.ClearField("shape")
     return True
@@ -155,3 +158,5 @@ INTERFACES: dict[str, Make] = {name: declared(change) for name, change in {
     "numbered-inputs": numbered_inputs, "positional-inputs": positional_inputs, "opaque-inputs": opaque_inputs, "inputs-backwards": inputs_backwards, "in-32-bits": in_32_bits,
     "one-sequence": one_sequence, "opaque-without-axis-names": both(opaque_inputs, without_axis_names), "opaque-symbols": both(symbols, opaque_inputs),
     "numbered-by-input": both(numbered_inputs, axes_by_input), "opaque-without-shapes": both(opaque_inputs, without_shapes), "opaque-in-32-bits": both(in_32_bits, opaque_inputs, letters)}.items()}
+# Names say which numbers are kinds and which positions: without them a model that has no encoding may be read as one that has a table of kinds.
+NAMELESS = {name for name in INTERFACES if name.startswith(("numbered-", "positional-", "opaque-"))}

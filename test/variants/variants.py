@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """What other tools make of a model has the encodings that it had: optimisers, quantisers and converters are run on ONNX files, nodes are
-written otherwise (rewrites.py), and what `inspect` says of the result is held against what it says of the model.
+written otherwise (rewrites.py), inputs are declared otherwise (interfaces.py), and what `inspect` says of the result is held against what it says of
+the model.
 
-usage: variants.py MODELPATCH FOLDER_OF_MODELS WORK_FOLDER [--only VARIANT]… [--rewrites] [--part I/N]
+usage: variants.py MODELPATCH FOLDER_OF_MODELS WORK_FOLDER [--only VARIANT]… [--rewrites | --interfaces] [--part I/N]
 
---rewrites takes those of rewrites.py alone, and exits with 1 where one is read otherwise.
+--rewrites takes those of rewrites.py alone, and exits with 1 where one is read otherwise; --interfaces those of interfaces.py, and exits with 1
+where one is read otherwise and not as unknown.
 
 Results that ONNX Runtime does not load are left out. A difference is printed with both readings: it is a fault, or the tool changed
 the numbers (a table that was folded for one size, frequencies of 8 bits). Prints how many agree, by variant; exit 1 where a result is told
@@ -30,6 +32,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import version_converter
+from interfaces import INTERFACES, NAMELESS
 from rewrites import REWRITES
 
 SECONDS = 60
@@ -151,7 +154,7 @@ def after(*steps: Make) -> Make:
     return make
 
 
-VARIANTS |= REWRITES | {
+VARIANTS |= REWRITES | INTERFACES | {
     "float16-ort": after(VARIANTS["float16"], VARIANTS["ort-all"]), "int8-ort": after(VARIANTS["dynamic-int8"], VARIANTS["ort-all"]),
     "qdq-ort": after(VARIANTS["qdq"], VARIANTS["ort-extended"]), "slim-ort": after(VARIANTS["onnxslim"], VARIANTS["ort-all"]),
 }
@@ -196,16 +199,19 @@ def main() -> None:
     options.add_argument("--only", action="append", default=[])
     options.add_argument("--part", default="1/1")
     options.add_argument("--rewrites", action="store_true")
+    options.add_argument("--interfaces", action="store_true")
     o = options.parse_args()
     o.work.mkdir(parents=True, exist_ok=True)
     part, parts = map(int, o.part.split("/"))
     agree: collections.Counter[str] = collections.Counter()
     all_made: collections.Counter[str] = collections.Counter()
     denied = 0
-    names = REWRITES if o.rewrites else o.only or VARIANTS
+    names = REWRITES if o.rewrites else INTERFACES if o.interfaces else o.only or VARIANTS
     for source in sorted(o.folder.glob("*.onnx"))[part - 1 :: parts]:
         before = reading(o.tool, source)
         for name in names:
+            if o.interfaces and name in NAMELESS and [e[0] for e in before[1]] == ["none"]:
+                continue
             target = o.work / f"{source.stem}.{name}.onnx"
             if not made(VARIANTS[name], source, target):
                 continue
@@ -214,7 +220,7 @@ def main() -> None:
             agree[name] += before == after
             if before != after:
                 lost = [e[0] for e in after[1]] == ["none"] and any(e[0] not in ("none", "unknown") for e in before[1])
-                denied += lost or o.rewrites
+                denied += lost or o.rewrites or o.interfaces and not any(e[0] == "unknown" for e in after[1])
                 print(f"{source.name} {name}{': TOLD TO HAVE NONE' if lost else ''}\n    {before}\n    {after}", flush=True)
             target.unlink()
     for name, count in all_made.items():
