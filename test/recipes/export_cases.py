@@ -169,6 +169,8 @@ class Patches(nn.Module):
             return self.layer(x + self.waves)
         if self.how == "behind":
             return self.layer(torch.cat([self.cls.expand(b, -1, -1), x, self.queries.expand(b, -1, -1)], 1) + self.table)
+        if self.how == "flat":
+            return self.layer(x + self.table)
         x = x + self.table
         state = torch.zeros(b, 3, D) + self.queries
         return self.layer(state + (self.cross(state) @ x.transpose(1, 2)).softmax(-1) @ x + self.queries)
@@ -1321,11 +1323,11 @@ def declared(folder):
     script(folder, "waves-weighed", Weighed(), picture, ("pixel_values",), free)
     script(folder, "pairs-apart", Pairs(), (torch.randn(1, 7, 12), torch.arange(7)[None]), ("features", "residue_index"), {k: {0: "batch", 1: "residues"} for k in ("features", "residue_index")})
     script(folder, "bias-untrained", Untrained(), picture, ("pixel_values",), free)
-    plane = Patches("plane")
-    script(folder, "table-untrained", plane, picture, ("pixel_values",), free)
+    flat = Patches("flat")
+    script(folder, "table-untrained", flat, picture, ("pixel_values",), free)
     with torch.no_grad():
-        plane.table.zero_()
-    torch.onnx.export(plane, picture, os.path.join(folder, "table-untrained.onnx"), input_names=["pixel_values"], dynamic_axes=free, opset_version=17, dynamo=False)
+        flat.table.zero_()
+    torch.onnx.export(flat, picture, os.path.join(folder, "table-untrained.onnx"), input_names=["pixel_values"], dynamic_axes=free, opset_version=17, dynamo=False)
     script(folder, "unshaped-text", Text(add=Rows("last")))
     redeclared(folder, "unshaped-text", "unshaped-text", unshaped)
     script(folder, "unshaped-picture", Patches("behind"), picture, ("pixel_values",), free)
@@ -1335,8 +1337,11 @@ def declared(folder):
     axes = {"input_ids": {0: "batch_size", 1: "sequence_length"}, "attention_mask": {0: "batch_size", 1: "past_sequence_length + 1"}}
     axes |= {k: {0: "batch_size", 2: "past_sequence_length"} for k in named[1:3]}
     script(folder, "unshaped-cache", Later("mask"), (ids, keys, keys, mask), named, axes)
-    redeclared(folder, "unshaped-cache", "lettered-cache", lettered)
     redeclared(folder, "unshaped-cache", "unshaped-cache", unshaped)
+    both = torch.randn(1, 4, 2 * D)
+    axes = {**axes, "input_ids": {0: "batch_size"}, **{k: {0: "batch_size", 1: "past_sequence_length"} for k in named[1:3]}}
+    script(folder, "lettered-cache", Later("joined"), (ids, both, both, mask), named, axes)
+    redeclared(folder, "lettered-cache", "lettered-cache", lettered)
     return [
         entry("waves-weighed", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=2 * D, base=10000.0, layout="interleaved", grid=[4, 4]))], None, "error"),
         entry("pairs-apart", [dict(scheme="relative-table", form="table", capacity=None, parameters=dict(rows=9, max_distance=4))], None, "continues"),
