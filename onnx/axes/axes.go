@@ -361,6 +361,21 @@ type call struct {
 	quiet bool // nothing that it is made of is content: it is evaluated, and raises no doubt
 }
 
+// tellsPadding reports whether an output is the truth that content as it comes has (eval: "compared"), where its numbers are not known: whether it
+// is padding.
+func (c *call) tellsPadding(i int) bool {
+	e := c.s.Output(c.n, i)
+	if e.Type != onnx.Bool || !e.Known() || !e.Data {
+		return false
+	}
+	for k, in := range c.in {
+		if in.Depends == Content && c.known(k).Known() {
+			return false
+		}
+	}
+	return true
+}
+
 func (c *call) run() []*Value {
 	if child := c.s.Call(c.n); child != nil {
 		c.l.Whole = false
@@ -403,6 +418,10 @@ func (c *call) run() []*Value {
 		out[i].Depends = max(out[i].Depends, Constant)
 		if out[i].Depends > depends {
 			out[i].Depends = depends
+		}
+		if out[i].Depends == Content && c.tellsPadding(i) {
+			mask := *out[i]
+			mask.Depends, out[i] = Mask, &mask
 		}
 		if !c.fits(i, out[i]) && c.unread(i) {
 			out[i] = c.l.constant(c.s.Output(c.n, i), out[i].Depends)

@@ -798,8 +798,18 @@ func cumulative(c *call) []*Value {
 	c.orders(v.Axes[d], "adds up along positions")
 	if v.product {
 		c.doubt("it counts positions by scores")
+	} else if v.Depends == Content && !c.known(0).Known() && c.isOfTruths() {
+		c.doubt("it counts positions by what the model is given, which is not known")
 	}
 	return first(c)
+}
+
+// isOfTruths reports whether the first input is whole numbers, or such as an operator just made of truths: what is counted.
+func (c *call) isOfTruths() bool {
+	if n, s := c.s.Find(c.n.Input(0)); n != nil && eval.Is(n, eval.Elements) && s.Input(n, 0).Type.IsInteger() {
+		return true
+	}
+	return c.known(0).Type.IsInteger()
 }
 
 // triangle masks what lies on one side of the diagonal.

@@ -42,6 +42,9 @@ func binary(c *call, name string, f func(a, b float64) float64) ([]*Value, error
 		t = onnx.Bool
 	}
 	out, err := joined(c, t, a, b)
+	if err == nil && out.Ranked && t == onnx.Bool && c.compared(out, name) {
+		return one(out), nil
+	}
 	if err != nil || !out.Ranked || !c.keeps(out) || !allKnown(a, b) {
 		return one(out), err
 	}
@@ -246,6 +249,10 @@ func predicate(c *call) ([]*Value, error) {
 		return one(&Value{Type: onnx.Bool}), nil
 	}
 	out := Shaped(onnx.Bool, a.Shape...)
+	if c.node.Op != "Not" && c.keeps(out) && c.isContent(0) {
+		c.tell(out, false)
+		return one(out), nil
+	}
 	if !a.Known() {
 		return one(out), nil
 	}

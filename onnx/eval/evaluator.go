@@ -144,6 +144,7 @@ type Scope struct {
 	wiring     *onnx.Wiring
 	values     []*Value          // what is known so far, by the wiring's numbers
 	fixed      []bool            // main: values that no input changes
+	content    []bool            // main: values that are made of what the model is given; nil: not yet told
 	bound      map[string]*Value // what is given from outside
 	// running are the nodes that wait for their inputs, by onnx.Node.Index.
 	running []bool
@@ -757,6 +758,10 @@ type computer interface {
 	computes() bool
 	// moves reports whether outputs are elements of inputs, in other places.
 	moves() bool
+	// ofSizes reports whether outputs are made of sizes, and of no content.
+	ofSizes() bool
+	// sums reports whether outputs are the elements of inputs, or what several of them come to.
+	sums() bool
 	// run computes the outputs of a call; nil where nothing is known of them.
 	run(c *call) ([]*Value, error)
 }

@@ -193,6 +193,12 @@ func (o *Operator) computes() bool { return o.value != nil || o.binary != nil ||
 // moves reports whether outputs are elements of inputs, in other places.
 func (o *Operator) moves() bool { return o.In(Layout | Repetition | Selection | Joining) }
 
+// ofSizes is what computer asks.
+func (o *Operator) ofSizes() bool { return o.In(Sizes) }
+
+// sums is what computer asks.
+func (o *Operator) sums() bool { return o.In(Layout | Average) }
+
 // standardOperators are those of ai.onnx up to operator set 28
 // (onnx.ai/onnx/operators), by name.
 var standardOperators = [...]Operator{

@@ -183,7 +183,7 @@ MORE = [
     Fault("angles-first", f"{OP}/rotary/store.go", "first[c] != 0 { // a difference", "false { // a difference", "folded angles that do not begin at 0 go on from 0", (OP,)),
     # What a graph is given, and what of it grows.
     Fault("given-positions", f"{OP}/probe/inputs.go", "v.Data = (!IsPositions(in.Name) || OfPairs(in)) &&", "v.Data = IsPositions(in.Name) ||", "distances of positions that are an input are told as unknown", (OP,)),
-    Fault("given-formula", f"{OP}/probe/inputs.go", "		n += m\n", "		n += 0 * m\n", "masks of formulas have another size than keys, and graphs are told to fail", (f"{OP}/probe",)),
+    Fault("given-formula", f"{OP}/formula/formula.go", "		n += m\n", "		n += 0 * m\n", "masks of formulas have another size than keys, and graphs are told to fail", (f"{OP}/formula",)),
     Fault("looked-once", f"{OP}/other.go", "once := !m.graph.FreeImage() && !m.graph.Enlarged()", "once := false", "a recording of which one position was left is told to have no encoding", (OP,)),
     Fault("unfolded", "onnx/axes/moves.go", "windows != nil && shape[axis] == len(parts)", "false", "windows that were cut out one by one are told to have no encoding", (OP,)),
     Fault("cache-single", f"{OP}/probe/step.go", "(single || caches()", "(single && caches()", "one token beside keys of other names is told to have no encoding", (OP,)),
@@ -382,4 +382,9 @@ MORE = [
     Fault("shapes-not-assumed", f"{OP}/open.go", "assumed := ranks.Assume(f, budget)", "var assumed = ranks.Assume(&onnx.File{Graph: &onnx.Graph{}}, budget)", "inputs without a shape are unknown", (OP,)),
     Fault("caches-not-joined", f"{OP}/ranks/ranks.go", "again, settled[in] = true, true", "again = len(settled) < 0", "of caches without a shape nothing is told", (OP,)),
     Fault("rank-by-nodes", f"{OP}/ranks/ranks.go", "rank = cmp.Or(told, rank)", "_ = cmp.Or(told, rank)", "a picture without a shape is a sequence", (OP,)),
+    Fault("content-compared", "onnx/eval/elementwise.go", "t == onnx.Bool && c.compared(out, name)", "t == onnx.Float && c.compared(out, name)", "positions that are counted over frames of no padding are none", (OP,)),
+    Fault("none-of-numbers", "onnx/eval/elementwise.go", 'c.node.Op != "Not" && c.keeps(out) && c.isContent(0)', 'c.node.Op == "No" && c.keeps(out) && c.isContent(0)', "positions that are counted over frames of numbers are none", (OP,)),
+    Fault("truths-of-content", "onnx/axes/axes.go", "out[i].Depends == Content && c.tellsPadding(i)", "out[i].Depends == Content && c.tellsPadding(i) && i > 9", "positions in sines that are counted over frames are content", (OP,)),
+    Fault("float-padding", f"{OP}/probe/inputs.go", "in.Type.IsFloat() && len(in.Dims) == 2 && marksPadding(f, in)\n", "in.Type.IsFloat() && len(in.Dims) == 9 && marksPadding(f, in)\n", "positions that are counted over what is marked by ones are none", (OP,)),
+    Fault("counted-by-content", "onnx/axes/rules.go", "!c.known(0).Known() && c.isOfTruths()", "!c.known(0).Known() && !c.isOfTruths()", "positions that are counted over what is not known are proved to be none", (OP,)),
 ]

@@ -1069,6 +1069,18 @@ class Weighed(nn.Module):
         return self.layer((x + self.weights(torch.cat(waves, -1).permute(2, 0, 1)[None])).flatten(2).transpose(1, 2))
 
 
+class Counted(nn.Module):
+    """A table of positions that are counted over the frames which are none of padding: zeros, no numbers, marked by ones, or below a threshold."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.project, self.rows, self.layer, self.how = nn.Linear(12, D), nn.Embedding(N, D), Attention(), how
+
+    def forward(self, frames, pad=None):
+        there = {"zeros": lambda: frames.abs().sum(-1) > 0, "nan": lambda: ~frames.isnan().any(-1), "pad": lambda: 1 - pad, "loud": lambda: frames[..., 0] > 0.5}[self.how]().long()
+        return self.layer(self.project(frames) + self.rows(there.cumsum(1) * there))
+
+
 class Pairs(nn.Module):
     """A vector for each pair of residues, to which a row is added by their distance, picked by one-hot numbers (AlphaFold)."""
 
@@ -1323,6 +1335,10 @@ def declared(folder):
     script(folder, "waves-weighed", Weighed(), picture, ("pixel_values",), free)
     script(folder, "pairs-apart", Pairs(), (torch.randn(1, 7, 12), torch.arange(7)[None]), ("features", "residue_index"), {k: {0: "batch", 1: "residues"} for k in ("features", "residue_index")})
     script(folder, "bias-untrained", Untrained(), picture, ("pixel_values",), free)
+    frames, of = torch.randn(1, 7, 12), {k: {0: "batch", 1: "frames"} for k in ("frames", "pad")}
+    for how in ("zeros", "nan", "loud"):
+        script(folder, "counted-" + how, Counted(how), (frames,), ("frames",), {"frames": of["frames"]})
+    script(folder, "counted-pad", Counted("pad"), (frames, torch.zeros(1, 7)), ("frames", "pad"), of)
     flat = Patches("flat")
     script(folder, "table-untrained", flat, picture, ("pixel_values",), free)
     with torch.no_grad():
@@ -1344,6 +1360,8 @@ def declared(folder):
     redeclared(folder, "lettered-cache", "lettered-cache", lettered)
     return [
         entry("waves-weighed", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=2 * D, base=10000.0, layout="interleaved", grid=[4, 4]))], None, "error"),
+        *(entry("counted-" + how, [learned("table", N, N - 1, offset=1)], N - 1, "error") for how in ("zeros", "nan", "pad")),
+        entry("counted-loud", [dict(scheme="unknown", form="runtime", capacity=None, parameters={})], None, "unknown"),
         entry("pairs-apart", [dict(scheme="relative-table", form="table", capacity=None, parameters=dict(rows=9, max_distance=4))], None, "continues"),
         entry("bias-untrained", [dict(scheme="relative-table", form="baked", capacity=None, parameters=dict(rows=49, window=[4, 4], heads=H))], None, "error"),
         entry("table-untrained", [learned("baked", 16, 16, grid=[4, 4], prefix=0)], 16, "error"),

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/formula"
 )
 
 // probeToken is the token id that probes feed: not 0, 1 or 2, which
@@ -107,7 +107,9 @@ func IsPositions(name string) bool {
 }
 
 // IsMask reports whether an input tells which tokens are there, by its name or type, or since the graph counts them.
-func IsMask(f *onnx.File, in *onnx.ValueInfo) bool { return isMask(in) || isCounted(f, in) }
+func IsMask(f *onnx.File, in *onnx.ValueInfo) bool {
+	return isMask(in) || isCounted(f, in) || in.Type.IsFloat() && len(in.Dims) == 2 && marksPadding(f, in)
+}
 
 // isMask reports whether an input's name or type says that it tells which tokens are there.
 func isMask(in *onnx.ValueInfo) bool {
@@ -141,6 +143,9 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 	sizes := s.shapes(given, func(in *onnx.ValueInfo) bool { return isMask(in) || marksTokens(f, in) })
 	for i, in := range given {
 		inputs[in.Name] = probeInput(in, s, sizes[i], room)
+		if v := inputs[in.Name]; in.Type.IsFloat() && len(in.Dims) == 2 && !v.Known() && v.Ranked && v.Len() <= room && IsMask(f, in) {
+			inputs[in.Name] = eval.FloatValue(in.Type, v.Shape, make([]float64, v.Len()))
+		}
 		room -= len(inputs[in.Name].Ints)
 		switch v := inputs[in.Name]; {
 		case v.Ranked && v.Len() <= room+len(v.Ints) && IsCoordinates(f, in):
@@ -240,7 +245,7 @@ func (s Sizes) shapes(given []*onnx.ValueInfo, masks func(*onnx.ValueInfo) bool)
 	}
 	for i, in := range given {
 		for axis, d := range in.Dims {
-			if n, ok := computed(d.Param, named); d.Value < 0 && ok && n > 0 {
+			if n, ok := formula.Size(d.Param, named); d.Value < 0 && ok && n > 0 {
 				if n == s.past+1 && masks(in) { // it is as long as the tokens and those before: "past + 1" says so of later calls alone
 					n = s.past + s.Length
 				}
@@ -251,76 +256,6 @@ func (s Sizes) shapes(given []*onnx.ValueInfo, masks func(*onnx.ValueInfo) bool)
 		}
 	}
 	return out
-}
-
-// computed is the size that a formula of other names says, as torch.export writes them ("s25 + 1", "2*s0", "s1//4"); false for what is
-// none, or has names of no axis.
-func computed(text string, named map[string]int) (int, bool) {
-	if !strings.ContainsAny(text, "+-*/") || strings.Contains(text, "**") || len(text) > 256 { // 256: parentheses nest no deeper
-		return 0, false
-	}
-	f := formula{strings.ReplaceAll(strings.ReplaceAll(text, " ", ""), "//", "/"), named}
-	if n, ok := f.sum(); ok && f.rest == "" {
-		return n, true
-	}
-	return 0, false
-}
-
-// formula is what is left to read of sums and products of names and whole numbers.
-type formula struct {
-	rest  string
-	named map[string]int
-}
-
-// next takes one of some characters from the front, if one stands there.
-func (f *formula) next(of string) (is byte) {
-	if f.rest != "" && strings.IndexByte(of, f.rest[0]) >= 0 {
-		is, f.rest = f.rest[0], f.rest[1:]
-	}
-	return is
-}
-
-func (f *formula) sum() (int, bool) {
-	n, ok := f.product()
-	for op := f.next("+-"); ok && op != 0; op = f.next("+-") {
-		var m int
-		if m, ok = f.product(); op == '-' {
-			m = -m
-		}
-		n += m
-	}
-	return n, ok
-}
-
-func (f *formula) product() (int, bool) {
-	n, ok := f.operand()
-	for op := f.next("*/"); ok && op != 0; op = f.next("*/") {
-		m, is := f.operand()
-		switch {
-		case !is || op == '/' && m == 0:
-			return 0, false
-		case op == '/':
-			n /= m
-		default:
-			n *= m
-		}
-	}
-	return n, ok
-}
-
-func (f *formula) operand() (int, bool) {
-	if f.next("(") != 0 {
-		n, ok := f.sum()
-		return n, ok && f.next(")") != 0
-	}
-	end := strings.IndexAny(f.rest+")", "+-*/()")
-	name := f.rest[:end]
-	f.rest = f.rest[end:]
-	if n, ok := f.named[name]; ok && name != "" {
-		return n, true
-	}
-	n, err := strconv.Atoi(name)
-	return n, err == nil
 }
 
 func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value {
