@@ -39,7 +39,7 @@ func (b *Buckets) State() (*eval.Scope, string, int) { return b.bias.state() }
 // longestIndex is the row for each pair at the longest length at which it is known.
 func (m *Search) longestIndex(p *picked) *eval.Value {
 	if p.Gather != nil {
-		if v := bydistance.LongestIndex(m.graph, p.Scope, p.Index().Name); v != nil {
+		if v := bydistance.LongestIndex(m.graph, p.Scope, p.Index().Name, p.rows()); v != nil {
 			return v
 		}
 		if p.index.Large() {

@@ -81,7 +81,7 @@ func (m *Search) disentangledSite(s *eval.Scope, node *onnx.Node, pairs func(*ev
 			return nil // columns for each distance between so many positions, which no table has
 		}
 	}
-	index := pairs(bydistance.LongestIndex(m.graph, s, node.Input(1)))
+	index := pairs(bydistance.LongestIndex(m.graph, s, node.Input(1), 0))
 	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: BucketsFarthest(s, node.Input(1), index, rows)}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: node.Title() + " picks scores against a table by bucket of distance"}}}
