@@ -387,4 +387,6 @@ MORE = [
     Fault("truths-of-content", "onnx/axes/axes.go", "out[i].Depends == Content && c.tellsPadding(i)", "out[i].Depends == Content && c.tellsPadding(i) && i > 9", "positions in sines that are counted over frames are content", (OP,)),
     Fault("float-padding", f"{OP}/probe/inputs.go", "in.Type.IsFloat() && len(in.Dims) == 2 && marksPadding(f, in)\n", "in.Type.IsFloat() && len(in.Dims) == 9 && marksPadding(f, in)\n", "positions that are counted over what is marked by ones are none", (OP,)),
     Fault("counted-by-content", "onnx/axes/rules.go", "!c.known(0).Known() && c.isOfTruths()", "!c.known(0).Known() && !c.isOfTruths()", "positions that are counted over what is not known are proved to be none", (OP,)),
+    Fault("rounded-on-the-way", f"{OP}/rotary/frequencies.go", "if ofFewBits(use.cosValue) && math.Abs", "if use.cosValue.Type == onnx.Float16 && math.Abs", "cosines that were rounded to 16 bits on their way have an attention factor", (OP,)),
+    Fault("settled-too-soon", f"{OP}/bydistance/folded.go", "max(before[0], after[0]) == int64(rows-1)", "max(before[0], after[0]) > 0", "buckets that reach farther than 160 positions are read as settled", (f"{OP}/bydistance",)),
 ]

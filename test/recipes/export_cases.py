@@ -1081,6 +1081,25 @@ class Counted(nn.Module):
         return self.layer(self.project(frames) + self.rows(there.cumsum(1) * there))
 
 
+class RoundedStep(nn.Module):
+    """One token with keys and values of earlier ones, turned by cosines and sines that were rounded to 16 bits on their way."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.qkv, self.out = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D)
+        self.register_buffer("inv_freq", 10000.0 ** -(torch.arange(0, HD, 2).float() / HD))
+
+    def forward(self, input_ids, keys, values):
+        x, at = self.embed(input_ids), keys.shape[2]
+        q, k, v = (t.view(-1, 1, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        angles = torch.outer(torch.arange(at, at + 1).float(), self.inv_freq).repeat(1, 2)
+        cos, sin = angles.cos().half().float(), angles.sin().half().float()
+        q, k = (t * cos + torch.cat([-t[..., HD // 2:], t[..., : HD // 2]], -1) * sin for t in (q, k))
+        k, v = torch.cat([keys, k], 2), torch.cat([values, v], 2)
+        y = (q @ k.transpose(-1, -2) / math.sqrt(HD)).softmax(-1) @ v
+        return x + self.out(y.transpose(1, 2).reshape(-1, 1, D)), k, v
+
+
 class Pairs(nn.Module):
     """A vector for each pair of residues, to which a row is added by their distance, picked by one-hot numbers (AlphaFold)."""
 
@@ -1339,6 +1358,8 @@ def declared(folder):
     for how in ("zeros", "nan", "loud"):
         script(folder, "counted-" + how, Counted(how), (frames,), ("frames",), {"frames": of["frames"]})
     script(folder, "counted-pad", Counted("pad"), (frames, torch.zeros(1, 7)), ("frames", "pad"), of)
+    cached = {"input_ids": {0: "batch"}, **{k: {0: "batch", 2: "past"} for k in ("past_key", "past_value")}}
+    script(folder, "rope-rounded-step", RoundedStep(), (IDS[0][:, :1], torch.randn(1, H, 4, HD), torch.randn(1, H, 4, HD)), ("input_ids", "past_key", "past_value"), cached)
     flat = Patches("flat")
     script(folder, "table-untrained", flat, picture, ("pixel_values",), free)
     with torch.no_grad():
@@ -1360,6 +1381,7 @@ def declared(folder):
     redeclared(folder, "lettered-cache", "lettered-cache", lettered)
     return [
         entry("waves-weighed", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=2 * D, base=10000.0, layout="interleaved", grid=[4, 4]))], None, "error"),
+        entry("rope-rounded-step", [rope("runtime", 10000.0)], None, "continues"),
         *(entry("counted-" + how, [learned("table", N, N - 1, offset=1)], N - 1, "error") for how in ("zeros", "nan", "pad")),
         entry("counted-loud", [dict(scheme="unknown", form="runtime", capacity=None, parameters={})], None, "unknown"),
         entry("pairs-apart", [dict(scheme="relative-table", form="table", capacity=None, parameters=dict(rows=9, max_distance=4))], None, "continues"),

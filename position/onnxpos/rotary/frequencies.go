@@ -46,10 +46,8 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 			}
 		}
 	}
-	if use.cosValue.Type == onnx.Float16 || use.cosValue.Type == onnx.BFloat16 {
-		if math.Abs(r.amplitude-1) < rows.CosTolerance {
-			r.amplitude = 1
-		}
+	if ofFewBits(use.cosValue) && math.Abs(r.amplitude-1) < rows.CosTolerance {
+		r.amplitude = 1
 	}
 	if r.decays(use) {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: "what it multiplies with grows or shrinks from position to position as well (xPos), by numbers that are not read"})
@@ -161,10 +159,16 @@ func (r *Site) decays(u *rotation) bool {
 		least, most = min(least, n), max(most, n)
 	}
 	tolerance := amplitudeTolerance
-	if all := fit.Precisions(rows.Precision(cos.Type), rows.Matrix{cos.Floats}); all[len(all)-1].Step() > fit.Float32.Step() {
+	if ofFewBits(cos) {
 		tolerance = rows.CosTolerance
 	}
 	return most-least > tolerance*most
+}
+
+// ofFewBits reports whether numbers are of a type of 16 bits, or were on their way.
+func ofFewBits(v *eval.Value) bool {
+	all := fit.Precisions(rows.Precision(v.Type), rows.Matrix{v.Floats})
+	return all[len(all)-1].Step() > fit.Float32.Step()
 }
 
 // amplitudeTolerance is how much sines and cosines of one amplitude, computed in float32, seem to differ in it: that of
