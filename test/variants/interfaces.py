@@ -149,6 +149,30 @@ def one_sequence(model: onnx.ModelProto) -> bool:
     return changed
 
 
+def embeddings_given(name: str) -> Callable[[onnx.ModelProto], bool]:
+    """The rows of the table of tokens come in, instead of their numbers, as where a graph is cut in two."""
+
+    def change(model: onnx.ModelProto) -> bool:
+        inputs = {v.name: v for v in given(model)}
+        tables = {i.name: i for i in model.graph.initializer if len(i.dims) == 2 and i.data_type == TensorProto.FLOAT}
+        taken = [n for n in model.graph.node if n.op_type == "Gather" and n.input[0] in tables and n.input[1] in inputs and len(inputs[n.input[1]].type.tensor_type.shape.dim) == 2]
+        taken = [n for n in taken if "position" not in n.input[1] and "type" not in n.input[1]]
+        if len(taken) != 1 or name in inputs:
+            return False
+        (n,) = taken
+        tokens = inputs[n.input[1]]
+        dims = [d.dim_param or (d.dim_value if d.HasField("dim_value") else None) for d in tokens.type.tensor_type.shape.dim]
+        value = helper.make_tensor_value_info(name, TensorProto.FLOAT, [*dims, tables[n.input[0]].dims[1]])
+        model.graph.input.insert(0, value)
+        model.graph.node.remove(n)
+        rename(model, {n.output[0]: name})
+        if not any(tokens.name in m.input for g in graphs(model.graph) for m in g.node):
+            model.graph.input.remove(tokens)
+        return True
+
+    return change
+
+
 def both(*changes: Callable[[onnx.ModelProto], bool]) -> Callable[[onnx.ModelProto], bool]:
     return lambda model: all([change(model) for change in changes])
 
@@ -156,7 +180,7 @@ def both(*changes: Callable[[onnx.ModelProto], bool]) -> Callable[[onnx.ModelPro
 INTERFACES: dict[str, Make] = {name: declared(change) for name, change in {
     "without-shapes": without_shapes, "without-axis-names": without_axis_names, "numbered-axes": numbered_axes, "axes-by-input": axes_by_input, "letters": letters, "symbols": symbols,
     "numbered-inputs": numbered_inputs, "positional-inputs": positional_inputs, "opaque-inputs": opaque_inputs, "inputs-backwards": inputs_backwards, "in-32-bits": in_32_bits,
-    "one-sequence": one_sequence, "opaque-without-axis-names": both(opaque_inputs, without_axis_names), "opaque-symbols": both(symbols, opaque_inputs),
+    "one-sequence": one_sequence, "embeddings-given": embeddings_given("inputs_embeds"), "opaque-embeddings": embeddings_given("x"), "opaque-without-axis-names": both(opaque_inputs, without_axis_names), "opaque-symbols": both(symbols, opaque_inputs),
     "numbered-by-input": both(numbered_inputs, axes_by_input), "opaque-without-shapes": both(opaque_inputs, without_shapes), "opaque-in-32-bits": both(in_32_bits, opaque_inputs, letters)}.items()}
 # Names say which numbers are kinds and which positions: without them a model that has no encoding may be read as one that has a table of kinds.
 NAMELESS = {name for name in INTERFACES if name.startswith(("numbered-", "positional-", "opaque-"))}
