@@ -18,7 +18,7 @@ const maxFuzzBytes = 200 << 10
 // FuzzDetect looks for positions in mutated models, and extends what it finds:
 // whatever the bytes, no panic, and a plan that is made is sound.
 func FuzzDetect(f *testing.F) {
-	for _, pattern := range []string{"../../testdata/onnx/*.onnx", "../../../shared/corpus/onnx/*.onnx"} {
+	for _, pattern := range []string{"../../testdata/onnx/*.onnx", "../../testdata/onnx/cases/unshaped-*.onnx", "../../../shared/corpus/onnx/*.onnx"} {
 		paths, _ := filepath.Glob(pattern)
 		for _, p := range paths {
 			if b, err := os.ReadFile(p); err == nil && len(b) < 60<<10 {
