@@ -361,19 +361,10 @@ type call struct {
 	quiet bool // nothing that it is made of is content: it is evaluated, and raises no doubt
 }
 
-// tellsPadding reports whether an output is the truth that content as it comes has (eval: "compared"), where its numbers are not known: whether it
-// is padding.
+// tellsPadding reports whether an output is the truth that content has as it comes (eval: "compared"), or as probes feed it: whether it is padding.
 func (c *call) tellsPadding(i int) bool {
 	e := c.s.Output(c.n, i)
-	if e.Type != onnx.Bool || !e.Known() || !e.Data {
-		return false
-	}
-	for k, in := range c.in {
-		if in.Depends == Content && c.known(k).Known() {
-			return false
-		}
-	}
-	return true
+	return e.Type == onnx.Bool && e.Known() && e.Data
 }
 
 func (c *call) run() []*Value {

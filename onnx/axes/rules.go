@@ -160,19 +160,14 @@ func where(c *call) []*Value {
 	return out
 }
 
-// compare tells tokens from a constant: padding, which is a mask.
+// compare tells how many places there are by lengths; what it says of content run tells (tellsPadding).
 func compare(c *call) []*Value {
 	if c.limits(0, 1) || c.limits(1, 0) {
 		out := c.lay([]int{0, 1})
 		out.Depends = Mask
 		return c.l.one(out)
 	}
-	out := c.combine(Multiplied, 0, 1)
-	tokens := c.known(0).Type.IsInteger() && c.known(1).Type.IsInteger() && (!c.isData(0) || !c.isData(1))
-	if tokens && out[0].Depends == Content {
-		out[0].Depends = Mask
-	}
-	return out
+	return c.combine(Multiplied, 0, 1)
 }
 
 // limits reports whether places that are counted are held against numbers of the data that are the same for all of them: lengths of sequences,

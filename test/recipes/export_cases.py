@@ -1092,7 +1092,7 @@ class RoundedStep(nn.Module):
     def forward(self, input_ids, keys, values):
         x, at = self.embed(input_ids), keys.shape[2]
         q, k, v = (t.view(-1, 1, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
-        angles = torch.outer(torch.arange(at, at + 1).float(), self.inv_freq).repeat(1, 2)
+        angles = torch.outer(torch.arange(at, at + 1).float(), self.inv_freq).repeat(1, 2)[None, None]
         cos, sin = angles.cos().half().float(), angles.sin().half().float()
         q, k = (t * cos + torch.cat([-t[..., HD // 2:], t[..., : HD // 2]], -1) * sin for t in (q, k))
         k, v = torch.cat([keys, k], 2), torch.cat([values, v], 2)
