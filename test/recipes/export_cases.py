@@ -1082,7 +1082,7 @@ class Counted(nn.Module):
 
 
 class RoundedStep(nn.Module):
-    """One token with keys and values of earlier ones, turned by cosines and sines that were rounded to 16 bits on their way."""
+    """One token with keys and values of earlier ones; cosines and sines that turn queries were rounded to 16 bits on their way, as optimisers leave them."""
 
     def __init__(self):
         super().__init__()
@@ -1093,8 +1093,9 @@ class RoundedStep(nn.Module):
         x, at = self.embed(input_ids), keys.shape[2]
         q, k, v = (t.view(-1, 1, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
         angles = torch.outer(torch.arange(at, at + 1).float(), self.inv_freq).repeat(1, 2)[None, None]
-        cos, sin = angles.cos().half().float(), angles.sin().half().float()
-        q, k = (t * cos + torch.cat([-t[..., HD // 2:], t[..., : HD // 2]], -1) * sin for t in (q, k))
+        cos, sin = angles.cos(), angles.sin()
+        turns = (q, cos.half().float(), sin.half().float()), (k, cos, sin)
+        q, k = (t * c + torch.cat([-t[..., HD // 2:], t[..., : HD // 2]], -1) * s for t, c, s in turns)
         k, v = torch.cat([keys, k], 2), torch.cat([values, v], 2)
         y = (q @ k.transpose(-1, -2) / math.sqrt(HD)).softmax(-1) @ v
         return x + self.out(y.transpose(1, 2).reshape(-1, 1, D)), k, v
