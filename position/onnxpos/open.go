@@ -46,9 +46,8 @@ func find(f *onnx.File, budget *eval.Budget) (*Model, error) {
 	if err := f.CheckData(); err != nil {
 		return nil, err
 	}
-	assumed := ranks.Assume(f, budget)
 	p := probe.New(f, budget)
-	m := &Model{graph: &site.Graph{Probe: p, Editor: rows.NewEditor(f, p.TensorName)}, assumed: assumed}
+	m := &Model{graph: &site.Graph{Probe: p, Editor: rows.NewEditor(f, p.TensorName)}}
 	if err := m.look(); err != nil {
 		return nil, err
 	}
@@ -73,6 +72,7 @@ func (m *Model) look() (err error) {
 		}
 	}()
 	m.graph.Budget.What = "evaluating it"
+	m.assumed = ranks.Assume(m.graph.File, m.graph.Budget)
 	m.graph.Run()
 	m.refit()
 	m.graph.Budget.What = "the search for position encodings"

@@ -14,7 +14,7 @@ import (
 
 // Bounds of the search: a graph is evaluated for each rank that is tried of each kind of input.
 const (
-	maxInputs = 64
+	maxInputs = 1 << 10
 	maxTrials = 16
 	maxRank   = 8
 )
@@ -25,7 +25,7 @@ var usual = [2][]int{{2, 1, 3}, {3, 4, 2, 1}}
 
 // kind are inputs that one answer is tried for: of one type, and taken by one kind of node.
 type kind struct {
-	type_  onnx.DataType
+	dtype  onnx.DataType
 	reader string
 }
 
@@ -35,7 +35,7 @@ type kind struct {
 func Assume(f *onnx.File, budget *eval.Budget) (given []Given) {
 	var without []*onnx.ValueInfo
 	for _, in := range f.Graph.Inputs {
-		if !in.Ranked && (in.Type.IsFloat() || in.Type.IsInteger()) {
+		if !in.Ranked && (in.Type.IsFloat() || in.Type.IsInteger()) && f.Graph.Initializer(in.Name) == nil {
 			without = append(without, in)
 		}
 	}
@@ -106,7 +106,10 @@ func told(g *onnx.Graph, in *onnx.ValueInfo) int {
 func joined(f *onnx.File, without []*onnx.ValueInfo, budget *eval.Budget) map[*onnx.ValueInfo]bool {
 	joins, w := map[*onnx.ValueInfo]*onnx.Node{}, f.Graph.Wiring()
 	for _, in := range without {
-		at, _ := w.Number(in.Name)
+		at, used := w.Number(in.Name)
+		if !used {
+			continue
+		}
 		for _, n := range w.Readers(at) {
 			if first, _ := w.Input(n, 0); in.Type.IsFloat() && n.Op == "Concat" && first == at && len(n.Inputs) == 2 && constant(w, n, 1) == nil {
 				joins[in] = n
@@ -115,7 +118,7 @@ func joined(f *onnx.File, without []*onnx.ValueInfo, budget *eval.Budget) map[*o
 		}
 	}
 	settled, cached := map[*onnx.ValueInfo]bool{}, false
-	for again := len(joins) > 0; again && len(settled) < len(joins); {
+	for again, i := len(joins) > 0, 0; again && len(settled) < len(joins) && i < maxTrials; i++ {
 		p := probe.New(f, budget)
 		p.Run()
 		again = false
@@ -171,7 +174,7 @@ func aheadOf(in *onnx.ValueInfo, shape []int, axis int) {
 
 // kindOf is the kind of an input, by the first node that takes it.
 func kindOf(g *onnx.Graph, in *onnx.ValueInfo) kind {
-	k := kind{type_: in.Type}
+	k := kind{dtype: in.Type}
 	if n := reader(g, in); n != nil {
 		k.reader = n.Op
 	}
@@ -212,7 +215,10 @@ func read(g *onnx.Graph, in *onnx.ValueInfo) (rank int, sizes map[int]int64) {
 	w := g.Wiring()
 	sizes = map[int]int64{}
 	var order []int // which axis of the input each axis is, where they were exchanged
-	at, _ := w.Number(in.Name)
+	at, used := w.Number(in.Name)
+	if !used {
+		return 0, sizes
+	}
 	queue := []int{at}
 	for i := 0; i < len(queue) && i < maxFollowed; i++ {
 		for _, n := range w.Readers(queue[i]) {
