@@ -150,9 +150,12 @@ def one_sequence(model: onnx.ModelProto) -> bool:
 
 
 def embeddings_given(name: str) -> Callable[[onnx.ModelProto], bool]:
-    """The rows of the table of tokens come in, instead of their numbers, as where a graph is cut in two."""
+    """The rows of the table of tokens come in, instead of their numbers, as where a graph is cut in two; of models whose places see each other:
+    in others nothing tells which axis of what comes in runs over places."""
 
     def change(model: onnx.ModelProto) -> bool:
+        if not any(n.op_type == "Softmax" or "Attention" in n.op_type for n in model.graph.node):
+            return False
         inputs = {v.name: v for v in given(model)}
         tables = {i.name: i for i in model.graph.initializer if len(i.dims) == 2 and i.data_type == TensorProto.FLOAT}
         taken = [n for n in model.graph.node if n.op_type == "Gather" and n.input[0] in tables and n.input[1] in inputs and len(inputs[n.input[1]].type.tensor_type.shape.dim) == 2]
