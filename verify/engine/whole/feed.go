@@ -111,6 +111,8 @@ func values(in onnxruntime.Input, n int, dims []int64) func(int) float64 {
 		return constant(0) // it is added
 	case strings.Contains(name, "mask"):
 		return constant(1)
+	case strings.Contains(name, "pad"):
+		return constant(0) // it marks what is none
 	case whole && strings.Contains(name, "pos"):
 		return func(i int) float64 { return float64(i % last) }
 	case whole && (strings.Contains(name, "type") || strings.Contains(name, "segment")):

@@ -3,6 +3,7 @@ package whole
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,11 +86,12 @@ func TestFeed(t *testing.T) {
 		free("attention_mask", onnxruntime.Int64, "batch", "past_sequence_length + sequence_length"),
 		free("past_key_values.0.key", onnxruntime.Float32, "batch_size", "heads", "past_sequence_length", "dim"),
 		free("position_ids", onnxruntime.Int64, "batch", ""),
+		free("pad", onnxruntime.Float32, "batch", "seq"),
 	}, map[string][]int{"past_key_values.0.key": {0, 0, 0, 16}}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []int{5, 5, 0, 5} {
+	for i, want := range []int{5, 5, 0, 5, 5} {
 		if n := elementsOf(got[i].Dims); n != want {
 			t.Errorf("%s has %d elements (%v), want %d", got[i].Name, n, got[i].Dims, want)
 		}
@@ -99,5 +101,8 @@ func TestFeed(t *testing.T) {
 	}
 	if last := got[3].Data[4*8]; last != 4 {
 		t.Errorf("the last position is %d", last)
+	}
+	if slices.ContainsFunc(got[4].Data, func(b byte) bool { return b != 0 }) {
+		t.Errorf("what marks padding is %v", got[4].Data)
 	}
 }
