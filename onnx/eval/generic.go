@@ -11,7 +11,7 @@ import (
 // sizes alone.
 func (c *call) isContent(i int) bool {
 	s := c.scope
-	if s != s.eval.Main || !c.input(i).Unknowable() {
+	if s != s.eval.Main || !c.need(i).Unknowable() {
 		return false
 	}
 	number, ok := s.wiring.Input(c.node, i)

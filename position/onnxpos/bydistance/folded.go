@@ -249,14 +249,17 @@ const settledLength = 160
 
 // isSettled reports whether an index has come to the last row for pairs that are far apart, and further ones have the same.
 func isSettled(v *eval.Value, rows int) bool {
-	if v == nil || !v.Known() || v.Ints == nil || len(v.Shape) < 2 || v.Len() < settledLength*settledLength {
+	if v == nil || !v.Known() || v.Ints == nil || len(v.Shape) < 2 {
 		return false
 	}
 	k := len(v.Shape)
 	queries, keys := v.Shape[k-2], v.Shape[k-1]
+	if queries != keys || keys < settledLength || v.Len() < queries*keys {
+		return false
+	}
 	before, after := v.Ints[(queries-1)*keys:][:keys/4], v.Ints[keys-keys/4:keys]
 	same := func(x []int64) bool { return slices.Max(x) == slices.Min(x) }
-	return queries == keys && same(before) && same(after) && max(before[0], after[0]) == int64(rows-1)
+	return same(before) && same(after) && max(before[0], after[0]) == int64(rows-1)
 }
 
 // LongestIndex computes an index of so many rows, 0 where that is not known, at a length at which it has come to the last one, else at the longest

@@ -49,4 +49,8 @@ func TestIsSettled(t *testing.T) {
 			t.Errorf("%s: settled is %t", c.name, got)
 		}
 	}
+	one := eval.IntValue(onnx.Int64, []int{n * n, 1, 1}, make([]int64, n*n))
+	if isSettled(one, 1) {
+		t.Error("many single pairs are settled")
+	}
 }
