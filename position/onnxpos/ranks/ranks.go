@@ -100,9 +100,8 @@ func told(g *onnx.Graph, in *onnx.ValueInfo) int {
 	return rank
 }
 
-// joined gives inputs that are put ahead of what the graph computes the sizes of that, and those that are put ahead of keys and values names
-// for their axes, as exporters do (optimum/exporters/onnx/base.py, OnnxConfigWithPast): the length of what is cached, of the tokens, and of
-// both in masks. It returns the inputs that have them now.
+// joined gives inputs that are put ahead of what the graph computes, as keys and values of earlier tokens are, the sizes of that. It returns the
+// inputs that have them now.
 func joined(f *onnx.File, without []*onnx.ValueInfo, budget *eval.Budget) map[*onnx.ValueInfo]bool {
 	joins, w := map[*onnx.ValueInfo]*onnx.Node{}, f.Graph.Wiring()
 	for _, in := range without {
@@ -117,7 +116,7 @@ func joined(f *onnx.File, without []*onnx.ValueInfo, budget *eval.Budget) map[*o
 			}
 		}
 	}
-	settled, cached := map[*onnx.ValueInfo]bool{}, false
+	settled := map[*onnx.ValueInfo]bool{}
 	for again, i := len(joins) > 0, 0; again && len(settled) < len(joins) && i < maxTrials; i++ {
 		p := probe.New(f, budget)
 		p.Run()
@@ -133,7 +132,6 @@ func joined(f *onnx.File, without []*onnx.ValueInfo, budget *eval.Budget) map[*o
 				continue
 			}
 			again, settled[in] = true, true
-			cached = cached || len(own.Shape) == cacheRank
 			for _, other := range without { // of the layers behind it the shapes show when they are right here
 				if m := joins[other]; m != nil && !settled[other] && m.Axis(0, cacheRank) == axis || other == in {
 					aheadOf(other, own.Shape, axis)
@@ -142,14 +140,8 @@ func joined(f *onnx.File, without []*onnx.ValueInfo, budget *eval.Budget) map[*o
 		}
 	}
 	for _, in := range without {
-		switch {
-		case joins[in] != nil && !settled[in]:
+		if joins[in] != nil && !settled[in] {
 			declare(f.Graph, in, ranksOf(in)[0])
-		case cached && !in.Type.IsFloat() && len(in.Dims) == 2:
-			in.Dims[0].Param, in.Dims[1].Param = "batch_size", "sequence_length"
-			if probe.IsMask(f, in) {
-				in.Dims[1].Param = "past_sequence_length + sequence_length"
-			}
 		}
 	}
 	return settled
@@ -166,9 +158,6 @@ func aheadOf(in *onnx.ValueInfo, shape []int, axis int) {
 		if i < 1 || i == axis || len(shape) < cacheRank && i < len(shape)-1 {
 			in.Dims[i].Value = -1
 		}
-	}
-	if len(shape) == cacheRank {
-		in.Dims[0].Param, in.Dims[axis].Param = "batch_size", "past_sequence_length"
 	}
 }
 
