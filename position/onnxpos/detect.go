@@ -50,9 +50,14 @@ func (m *Model) detect() {
 			s.Note(report.Evidence{Kind: "fit", Says: "all numbers of its table are zero: it was not trained, and makes no difference yet"})
 		}
 	}
-	for _, given := range m.assumed {
+	if n := len(m.assumed); n > 0 {
+		in := m.assumed[0].Input
+		says := fmt.Sprintf("%s declares no shape: it was given %d axes, with which the graph runs", in.Name, len(in.Dims))
+		if n > 1 {
+			says = fmt.Sprintf("%s and %d more inputs declare no shape: they were given axes with which the graph runs", in.Name, n-1)
+		}
 		for _, s := range m.sites {
-			s.Note(report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s declares no shape: it was taken to have %d axes, with which the graph runs", given.Input.Name, len(given.Input.Dims))})
+			s.Note(report.Evidence{Kind: "structure", Says: says})
 		}
 	}
 	if m.lengthen() {
