@@ -52,11 +52,12 @@ type Evaluator struct {
 	cells        int // values and nodes of all scopes
 	depth        int
 	steps        int
-	work         int      // elements read and computed so far
-	bounded      string   // what was too much, "" while nothing was
-	trial        *trial   // values are given, and reached ones computed in float64; else nil
-	args         []*Value // inputs of the nodes that are being evaluated, as a stack
-	calls        spares   // of calls that have ended, to be used again
+	work         int        // elements read and computed so far
+	truths       [2][]int64 // what values of one truth share, false and true
+	bounded      string     // what was too much, "" while nothing was
+	trial        *trial     // values are given, and reached ones computed in float64; else nil
+	args         []*Value   // inputs of the nodes that are being evaluated, as a stack
+	calls        spares     // of calls that have ended, to be used again
 
 	// Adjust may put other values in the place of a node's inputs before it is computed: what
 	// constants become where sizes beside them are others. nil for none.

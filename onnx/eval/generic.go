@@ -102,10 +102,12 @@ func (c *call) compared(out *Value, name string) bool {
 // nothing is the largest number that tells content of no size from other: what models add lest they divide by zero.
 const nothing = 1e-3
 
-// tell gives a value the same truth for each element of content.
+// tell gives a value the same truth for each element of content. All such values share their numbers.
 func (c *call) tell(out *Value, is bool) {
-	out.Type, out.Ints, out.Data = onnx.Bool, make([]int64, out.Len()), true
-	for i := range out.Ints {
-		out.Ints[i] = int64(truth(is))
+	n, same := out.Len(), &c.scope.eval.truths[int(truth(is))]
+	c.works(n)
+	if *same == nil || len(*same) < n {
+		*same = slices.Repeat([]int64{int64(truth(is))}, n)
 	}
+	out.Type, out.Ints, out.Data = onnx.Bool, (*same)[:n:n], true
 }
