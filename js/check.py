@@ -29,13 +29,11 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> None:
 def typed(cache: Path, app: Path) -> None:
     """Checks a program that uses all of the package's types, and the document's code as TypeScript."""
     tools = cache / "node_modules"
-    if not (tools / "typescript").is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        try:
-            run("npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", cache, TYPESCRIPT, TYPES, cwd=cache)
-        except subprocess.CalledProcessError:
-            print("skipped by name: types (TypeScript could not be installed)")
-            return
+    try:
+        run(ROOT / ".ci/install", "120", "npm", cache, TYPESCRIPT, TYPES, cwd=ROOT)
+    except subprocess.CalledProcessError:
+        print("skipped by name: types (TypeScript could not be installed)")
+        return
     shutil.copy(HERE / "test/types.ts", app)
     shutil.copytree(tools / "@types", app / "node_modules/@types", dirs_exist_ok=True)
     if (tools / "undici-types").is_dir():

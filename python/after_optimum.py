@@ -15,7 +15,6 @@ import site
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,14 +31,10 @@ transformers.BertModel(config).save_pretrained("model")
 
 def environment(folder: Path) -> Path:
     """The interpreter of an environment with optimum."""
-    python = folder / "bin/python"
-    if not (folder / "complete").is_file():
-        venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", *PACKAGES], check=True)
-        [packages] = folder.glob("lib/python*/site-packages")
-        (packages / "around.pth").write_text("\n".join(site.getsitepackages()) + "\n")
-        (folder / "complete").touch()
-    return python
+    subprocess.run([ROOT / ".ci/install", "300", "venv", folder, "--no-deps", *PACKAGES], check=True)
+    [packages] = folder.glob("lib/python*/site-packages")
+    (packages / "around.pth").write_text("\n".join(site.getsitepackages()) + "\n")
+    return folder / "bin/python"
 
 
 def main() -> int:

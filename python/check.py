@@ -10,7 +10,6 @@ that keeps pytest, mypy, pyright, onnx, onnxruntime and a notebook's kernel.
 from __future__ import annotations
 
 import doctest
-import hashlib
 import os
 import subprocess
 import sys
@@ -35,12 +34,8 @@ def scripts(folder: Path) -> Path:
 
 def tools(cache: Path) -> Path:
     """A virtual environment with what the checks need, made once."""
-    of = hashlib.sha256(" ".join(TOOLS).encode()).hexdigest()[:8]
-    folder = cache / f"tools-{sys.version_info.major}.{sys.version_info.minor}-{of}"
-    if not (folder / "complete").is_file():
-        venv.create(folder, with_pip=True, clear=True)
-        run(scripts(folder) / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", *TOOLS)
-        (folder / "complete").touch()
+    folder = cache / "tools"
+    run(ROOT / ".ci/install", "300", "venv", folder, *TOOLS)
     return folder
 
 

@@ -11,12 +11,12 @@ corpus and of the bad files, and a file whose name holds what formats give meani
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as xml
 
+INSTALL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.ci/install")
 MULTITOOL = "@microsoft/sarif-multitool-linux@5.7.0"
 SUITE = ["name", "package", "id", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname"]
 
@@ -29,13 +29,8 @@ def fail(says):
 def multitool(tools):
     """The validator, installed where it is not there; None without npm or a registry."""
     path = os.path.join(tools, "node_modules", MULTITOOL.rsplit("@", 1)[0], "Sarif.Multitool")
-    if not os.path.exists(path):
-        if shutil.which("npm") is None:
-            return None
-        os.makedirs(tools, exist_ok=True)
-        r = subprocess.run(["npm", "install", "--prefix", tools, "--no-audit", "--no-fund", "--ignore-scripts", MULTITOOL], capture_output=True, text=True)
-        if r.returncode != 0 or not os.path.exists(path):
-            return None
+    if subprocess.run([INSTALL, "300", "npm", tools, MULTITOOL], capture_output=True).returncode != 0:
+        return None
     os.chmod(path, 0o755)
     return path
 

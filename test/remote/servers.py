@@ -47,30 +47,24 @@ def expect(what: str, holds: bool, detail: str = "") -> None:
     print(f"  FAILED: {what}\n{detail[-2000:]}")
 
 
+# What .ci/install is asked for, and the file that is wanted of it.
+SERVERS: dict[str, tuple[str, list[str], str]] = {
+    "moto": ("venv", ["moto[server]", "boto3", "awscli"], "bin/moto_server"),
+    "Azurite": ("npm", ["azurite"], "node_modules/.bin/azurite-blob"),
+    "hub": ("npm", ["@huggingface/hub"], "node_modules/@huggingface/hub"),
+    "crane": ("go", ["github.com/google/go-containerregistry/cmd/crane@v0.22.1"], "crane"),
+    "fake-gcs-server": ("go", ["github.com/fsouza/fake-gcs-server@v1.56.1"], "fake-gcs-server"),
+}
+
+
 def install(folder: Path, what: str) -> Path:
     """Has a server made, unless it is there, and returns its executable."""
-    venv, npm, binaries = folder / "moto", folder / "npm", folder / "bin"
-    build = {**os.environ, "GOBIN": str(binaries), "GOFLAGS": "-p=1"}
-    recipes: dict[str, tuple[Path, list[list]]] = {
-        "moto": (venv / "bin/aws", [[sys.executable, "-m", "venv", venv], [venv / "bin/pip", "install", "-q", "moto[server]", "boto3", "awscli"]]),
-        "Azurite": (npm / "node_modules/.bin/azurite-blob", [["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", npm, "azurite", "@huggingface/hub"]]),
-        "crane": (binaries / "crane", [["go", "install", "github.com/google/go-containerregistry/cmd/crane@v0.22.1"]]),
-        "fake-gcs-server": (binaries / "fake-gcs-server", [["go", "install", "github.com/fsouza/fake-gcs-server@v1.56.1"]]),
-    }
-    done, commands = recipes[what]
-    if done.exists():
-        return done
-    npm.mkdir(parents=True, exist_ok=True)
-    for command in commands:
-        if shutil.which(str(command[0])) is None:
-            raise Skip(f"{what} (no {command[0]})")
-        try:
-            subprocess.run([str(c) for c in command], check=True, capture_output=True, timeout=max(1, ends - time.monotonic()), env=build)
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            raise Skip(f"{what} (it could not be installed: {error.__class__.__name__})") from error
-    if not done.exists():
-        raise Skip(f"{what} (it installed no {done.name})")
-    return done
+    kind, words, wanted = SERVERS[what]
+    seconds = max(1, int(ends - time.monotonic()))
+    done = subprocess.run([HERE.parent.parent / ".ci/install", str(seconds), kind, folder / what, *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Skip(f"{what} (it could not be installed: {(done.stderr.strip().splitlines() or ['time was up'])[-1]})")
+    return folder / what / wanted
 
 
 def free_port() -> int:
@@ -244,9 +238,7 @@ def registry(tool: Tool, folder: Path) -> None:
 
 
 def hub(tool: Tool, folder: Path) -> None:
-    modules = folder / "npm"
-    if not (modules / "node_modules/@huggingface/hub").exists():
-        raise Skip("@huggingface/hub (not installed)")
+    modules = install(folder, "hub").parents[2]
     for verb in (["extend", "--len", "200100"], ["extend", "--len", "300"]):
         model = tool.gguf if verb[2] == "200100" else tool.folder / "small.gguf"
         edits, wanted = tool.folder / "edits.json", tool.folder / "hub.gguf"
@@ -264,7 +256,7 @@ def main() -> int:
     folder = Path(sys.argv[2]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     if sys.argv[1] == "--install":
-        for what in ("moto", "crane", "Azurite", "fake-gcs-server"):
+        for what in SERVERS:
             began = time.monotonic()
             try:
                 install(folder, what)
