@@ -34,7 +34,7 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesReduce: reduce, eval.AxesRank: rank,
 	eval.AxesProduct: product, eval.AxesQuantizedProduct: quantizedProduct, eval.AxesGemm: gemm, eval.AxesLinear: linear, eval.AxesEinsum: einsum,
 	eval.AxesNormalize: scaled, eval.AxesSkipNormalize: skipNormalization, eval.AxesByChannel: byChannel,
-	eval.AxesConvolve: channelsLast(convolution), eval.AxesPool: channelsLast(pooling), eval.AxesGlobalPool: channelsLast(globalPool), eval.AxesPad: padding, eval.AxesMove: moved, eval.AxesSample: sampled, eval.AxesFourier: fourier,
+	eval.AxesConvolve: summed(channelsLast(convolution)), eval.AxesPool: channelsLast(pooling), eval.AxesGlobalPool: channelsLast(globalPool), eval.AxesPad: padding, eval.AxesMove: moved, eval.AxesSample: sampled, eval.AxesFourier: fourier,
 	eval.AxesRecur: recurrent, eval.AxesState: stateful, eval.AxesAccumulate: cumulative, eval.AxesTriangle: triangle, eval.AxesRotate: rotates,
 	eval.AxesReorder: reorder, eval.AxesQuantizedConcat: quantizedConcat, eval.AxesByToken: byToken, eval.AxesBySample: bySample, eval.AxesFrames: frames,
 	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding, eval.AxesDecode: decode,
@@ -540,6 +540,19 @@ func channelsLast(plain rule) rule {
 			v.Axes = slices.Concat(v.Axes[:1], v.Axes[2:], v.Axes[1:2])
 		}
 		return out[:min(len(out), 1)]
+	}
+}
+
+// summed lays the input that a convolution adds over what it gives.
+func summed(plain rule) rule {
+	return func(c *call) []*Value {
+		out := plain(c)
+		if c.row.Bias == 0 || !c.given(c.row.Bias) {
+			return out
+		}
+		inner := *c
+		inner.in = slices.Concat(out[:1], c.in[1:])
+		return inner.combine(Added, 0, c.row.Bias)
 	}
 }
 

@@ -189,7 +189,7 @@ func qlinear(plain operator) operator {
 func qgemm(c *call) ([]*Value, error) {
 	inner := *c
 	inner.in = []*Value{c.need(0), c.need(3)}
-	out, err := gemm(&inner)
+	out, err := scaledProduct(&inner)
 	if c.input(7) == nil {
 		return typed(out, onnx.Float), err
 	}

@@ -15,8 +15,8 @@ type Group uint64
 const (
 	// Elements leaves them as they are, perhaps of another type: Cast, QuantizeLinear.
 	Elements Group = 1 << AxesSame
-	// Layout is Elements, or gives them another order or shape: Transpose, Reshape.
-	Layout = Elements | 1<<AxesReshape | 1<<AxesTranspose
+	// Layout is Elements, or gives them another order or shape: Transpose, Reshape, ReorderInput.
+	Layout = Elements | 1<<AxesReshape | 1<<AxesTranspose | 1<<AxesReorder
 	// Repetition has them several times: Expand, Tile.
 	Repetition Group = 1 << AxesExpand
 	// Lookups takes some of them by an index: Gather.

@@ -339,27 +339,33 @@ func cumSum(c *call) ([]*Value, error) {
 
 // reduces is where a reduction starts and how it goes on; nil where only its shape
 // is asked for.
-func reduces(name string) (start float64, step func(sum, x float64) float64) {
+func reduces(name string) (start float64, step func(sum, x float64) float64, result func(sum float64) float64) {
 	switch name {
 	case "ReduceSum", "ReduceMean":
-		return 0, func(sum, x float64) float64 { return sum + x }
+		return 0, func(sum, x float64) float64 { return sum + x }, nil
 	case "ReduceProd":
-		return 1, func(sum, x float64) float64 { return sum * x }
+		return 1, func(sum, x float64) float64 { return sum * x }, nil
 	case "ReduceMax":
-		return math.Inf(-1), math.Max
+		return math.Inf(-1), math.Max, nil
 	case "ReduceMin":
-		return math.Inf(1), math.Min
+		return math.Inf(1), math.Min, nil
+	case "ReduceL1":
+		return 0, func(sum, x float64) float64 { return sum + math.Abs(x) }, nil
+	case "ReduceL2":
+		return 0, func(sum, x float64) float64 { return sum + x*x }, math.Sqrt
+	case "ReduceSumSquare":
+		return 0, func(sum, x float64) float64 { return sum + x*x }, nil
+	case "ReduceLogSum":
+		return 0, func(sum, x float64) float64 { return sum + x }, math.Log
+	case "ReduceLogSumExp":
+		return 0, func(sum, x float64) float64 { return sum + math.Exp(x) }, math.Log
 	}
-	return 0, nil
+	return 0, nil, nil
 }
 
 func reduce(c *call) ([]*Value, error) {
-	start, step := reduces(c.node.Op)
+	start, step, result := reduces(c.node.Op)
 	a := c.need(0)
-	of, result := trialReduces(c.node.Op)
-	if of != nil && c.exact() && a.Type.IsFloat() {
-		step = func(sum, x float64) float64 { return sum + of(x) }
-	}
 	axes, given, known := c.ints("axes", 1)
 	if !a.Ranked || !known {
 		return one(&Value{Type: a.Type}), nil

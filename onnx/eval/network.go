@@ -320,8 +320,9 @@ func convolution(c *call) ([]*Value, error) {
 		t = onnx.Int32
 	}
 	out := Shaped(t, shape...)
-	if alone := !slices.ContainsFunc(kernel, func(n int64) bool { return n != 1 }); alone && c.node.Op == "Conv" && c.node.Int("group", 1) == 1 && slices.Equal(shape[2:], a.Shape[2:]) {
-		out = c.pointwise(out)
+	plain := c.node.Op == "Conv" && c.node.Domain != nchwc || c.node.Op == "FusedConv" && c.input(3) == nil // filters of nchwc stand in blocks
+	if alone := !slices.ContainsFunc(kernel, func(n int64) bool { return n != 1 }); alone && plain && c.node.Int("group", 1) == 1 && slices.Equal(shape[2:], a.Shape[2:]) {
+		out = c.activates(c.pointwise(out))
 	}
 	return one(out), nil
 }

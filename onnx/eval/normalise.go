@@ -11,12 +11,11 @@ import (
 // works on all from an axis on.
 const axisOpset = 13
 
-// softmax has content in a trial: exp(x)/Σ along an axis. The search for encodings asks
-// for its shape alone.
+// softmax is exp(x)/Σ along an axis.
 func softmax(c *call) ([]*Value, error) {
 	a := c.need(0)
 	out := a.unknown()
-	if !c.exact() || !a.Known() || a.Floats == nil || len(a.Shape) == 0 || a.Len() > c.most() {
+	if !a.Known() || a.Floats == nil || len(a.Shape) == 0 || a.Len() > c.most() {
 		return one(out), nil
 	}
 	old := c.scope.eval.File.Opsets[""] < axisOpset
@@ -48,11 +47,10 @@ func softmax(c *call) ([]*Value, error) {
 	return one(out.from(a)), nil
 }
 
-// rows gives the rows of a known value in a trial along its axes from one on, and
-// whether there are any; what is written into them is the content of out.
+// rows gives the rows of a known value along its axes from one on, and whether there are any; what is written into them is the content of out.
 func (c *call) rows(a *Value, axis int64) (out *Value, rows [][]float64, ok bool) {
 	out = a.unknown()
-	if !c.exact() || !a.Known() || a.Floats == nil || a.Len() > c.most() || len(a.Shape) == 0 {
+	if !a.Known() || a.Floats == nil || a.Len() > c.most() || len(a.Shape) == 0 {
 		return out, nil, false
 	}
 	at, ok := axisOf(axis, len(a.Shape))
@@ -68,10 +66,10 @@ func (c *call) rows(a *Value, axis int64) (out *Value, rows [][]float64, ok bool
 	return out.from(a), rows, true
 }
 
-// rmsNormalization is x/√(mean(x²)+ε)·scale, in a trial.
+// rmsNormalization is x/√(mean(x²)+ε)·scale.
 func rmsNormalization(c *call) ([]*Value, error) {
 	out, rows, ok := c.rows(c.need(0), c.node.Int("axis", -1))
-	if !ok || !c.normalise(rows, c.need(1), nil, false) {
+	if !ok || !c.normalise(out.Type, rows, c.need(1), nil, false) {
 		return sameAsFirst(c)
 	}
 	return one(out), nil
@@ -79,7 +77,7 @@ func rmsNormalization(c *call) ([]*Value, error) {
 
 // normalise normalises rows in place, less their mean or not, scales them and adds a
 // bias; false where scale or bias are not known or of another size.
-func (c *call) normalise(rows [][]float64, scale, bias *Value, centred bool) bool {
+func (c *call) normalise(t onnx.DataType, rows [][]float64, scale, bias *Value, centred bool) bool {
 	epsilon := c.node.Float("epsilon", 1e-5)
 	n := len(rows[0])
 	if !scale.Known() || scale.Len() != n && scale.Len() != 1 || bias != nil && (!bias.Known() || bias.Len() != n && bias.Len() != 1) {
@@ -101,12 +99,13 @@ func (c *call) normalise(rows [][]float64, scale, bias *Value, centred bool) boo
 			if bias != nil {
 				row[i] += bias.Number(i % bias.Len())
 			}
+			row[i] = round(t, row[i])
 		}
 	}
 	return true
 }
 
-// microsoftNormalization are the normalisations of com.microsoft in a trial: with and
+// microsoftNormalization are the normalisations of com.microsoft: with and
 // without a mean, of an input or of the sum of two.
 func microsoftNormalization(c *call) ([]*Value, error) {
 	shapes, err := skipNormalization(c)
@@ -135,7 +134,7 @@ func microsoftNormalization(c *call) ([]*Value, error) {
 		}
 	}
 	sum := FloatValue(out.Type, out.Shape, slices.Clone(out.Floats)).from(c.in...)
-	if !c.normalise(rows, scale, bias, centred) {
+	if !c.normalise(out.Type, rows, scale, bias, centred) {
 		return shapes, nil
 	}
 	if added != nil {
@@ -145,7 +144,7 @@ func microsoftNormalization(c *call) ([]*Value, error) {
 	return shapes, nil
 }
 
-// lpNormalization divides by the norm along an axis, in a trial.
+// lpNormalization divides by the norm along an axis.
 func lpNormalization(c *call) ([]*Value, error) {
 	a := c.need(0)
 	axis, ok := axisOf(c.node.Int("axis", -1), len(a.Shape))
@@ -164,79 +163,27 @@ func lpNormalization(c *call) ([]*Value, error) {
 			continue
 		}
 		for i := range n {
-			out.Floats[start+i*inner] /= sum
+			out.Floats[start+i*inner] = round(out.Type, out.Floats[start+i*inner]/sum)
 		}
 	}
 	return one(out), nil
 }
 
-// flipped is an operand of FusedMatMul as it is multiplied, with content in a trial.
+// flipped is an operand of a product with its axes in another order.
 func (c *call) flipped(v *Value, order []int) *Value {
+	if slices.IsSorted(order) {
+		return v
+	}
 	shape, strides := make([]int, len(order)), make([]int, len(order))
 	own := newWalker(v.Shape, v.Shape).strides
 	for i, p := range order {
 		shape[i], strides[i] = v.Shape[p], own[p]
 	}
 	out := Shaped(v.Type, shape...)
-	if c.exact() && c.node.Op == "FusedMatMul" && v.Known() && v.Floats != nil && v.Len() <= c.most() {
+	if v.Known() && v.Floats != nil && v.Len() <= c.most() {
 		copyElements(out.from(v), v, walker{strides})
 	}
 	return out
-}
-
-// trialReduces are reductions that have content in a trial: what is summed of each
-// element, and what becomes of the sum.
-func trialReduces(name string) (of func(x float64) float64, result func(sum float64) float64) {
-	same := func(x float64) float64 { return x }
-	switch name {
-	case "ReduceL1":
-		return math.Abs, same
-	case "ReduceL2":
-		return func(x float64) float64 { return x * x }, math.Sqrt
-	case "ReduceSumSquare":
-		return func(x float64) float64 { return x * x }, same
-	case "ReduceLogSum":
-		return same, math.Log
-	case "ReduceLogSumExp":
-		return math.Exp, math.Log
-	}
-	return nil, nil
-}
-
-// trialFunction is an element-wise function that has content in a trial alone.
-func trialFunction(c *call) func(float64) float64 {
-	if !c.exact() {
-		return nil
-	}
-	switch c.node.Op {
-	case "Gelu":
-		if c.node.Domain == "" && string(c.text("approximate")) == "tanh" {
-			return func(x float64) float64 {
-				return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
-			}
-		}
-		return func(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
-	case "QuickGelu":
-		alpha := c.node.Float("alpha", 1.702)
-		return func(x float64) float64 { return x / (1 + math.Exp(-alpha*x)) }
-	case "Elu":
-		alpha := c.node.Float("alpha", 1)
-		return func(x float64) float64 {
-			if x < 0 {
-				return alpha * (math.Exp(x) - 1)
-			}
-			return x
-		}
-	case "LeakyRelu":
-		alpha := c.node.Float("alpha", 0.01)
-		return func(x float64) float64 {
-			if x < 0 {
-				return alpha * x
-			}
-			return x
-		}
-	}
-	return nil
 }
 
 // text is a string attribute.

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 )
@@ -140,15 +141,25 @@ func multiply(out, a, b []float64, m, k, n int, t onnx.DataType) {
 	}
 }
 
-func fusedMatMul(c *call) ([]*Value, error) {
-	a, b := c.need(0), c.need(1)
+// scaledProduct is alpha times a product of matrices, either transposed, and beta times a bias, with an activation: Gemm, and what ONNX Runtime
+// makes of a product and what stands around it (onnxruntime/contrib_ops/cpu: FusedMatMul, FusedGemm, MatMulIntegerToFloat). Quantised operands are
+// the numbers that they stand for.
+func scaledProduct(c *call) ([]*Value, error) {
+	a, b, bias := c.need(0), c.need(1), 2
+	switch c.node.Op {
+	case "DynamicQuantizeMatMul":
+		b, bias = standsFor(c.scope.eval, b, c.need(2), c.need(3), c.most()), 4
+	case "MatMulIntegerToFloat":
+		a, b, bias = standsFor(c.scope.eval, a, c.need(2), c.need(4), c.most()), standsFor(c.scope.eval, b, c.need(3), c.need(5), c.most()), 6
+	}
 	if !a.Ranked || !b.Ranked || len(a.Shape) < 2 || len(b.Shape) < 2 {
-		return one(&Value{Type: onnx.Float}), nil
+		return one(&Value{Type: a.Type}), nil
 	}
-	t := wide(a.Type, a, b)
-	if !t.IsFloat() { // quantised operands, dequantised product
-		t = onnx.Float
+	if strings.Contains(c.node.Op, "Gemm") && (len(a.Shape) != 2 || len(b.Shape) != 2) {
+		return one(&Value{Type: a.Type}), nil
 	}
+	added := c.need(bias)
+	t := wide(a.Type, a, b, added)
 	flip := func(v *Value, side string) *Value {
 		k := len(v.Shape)
 		order := make([]int, k)
@@ -164,76 +175,44 @@ func fusedMatMul(c *call) ([]*Value, error) {
 		}
 		return c.flipped(v, order)
 	}
-	out, err := product2(c, t, flip(a, "A"), flip(b, "B"))
-	if c.exact() && err == nil && c.node.Op == "FusedMatMul" {
-		alpha := c.node.Float("alpha", 1)
-		for i := range out[0].Floats {
-			out[0].Floats[i] *= alpha
+	inside := t
+	if t.IsFloat() { // rounded once, below
+		inside = onnx.Double
+	}
+	made, err := product2(c, inside, flip(a, "A"), flip(b, "B"))
+	if err != nil {
+		return nil, err
+	}
+	out := made[0]
+	out.Type = t
+	if c.input(bias) != nil && added.Ranked {
+		if shape, err := broadcast(added.Shape, out.Shape); err != nil || !slices.Equal(shape, out.Shape) {
+			return nil, c.fail("a bias of %v to %v", added.Shape, out.Shape)
 		}
 	}
-	return out, err
-}
-
-func gemm(c *call) ([]*Value, error) {
-	a, b := c.need(0), c.need(1)
-	if len(a.Shape) != 2 || len(b.Shape) != 2 {
-		return one(&Value{Type: a.Type}), nil
-	}
-	m, k, k2, n := a.Shape[0], a.Shape[1], b.Shape[0], b.Shape[1]
-	if c.node.Int("transA", 0) == 1 {
-		m, k = k, m
-	}
-	if c.node.Int("transB", 0) == 1 {
-		k2, n = n, k2
-	}
-	if k != k2 {
-		return nil, c.fail("%v times %v", a.Shape, b.Shape)
-	}
-	t := wide(a.Type, a, b, c.need(2))
-	out := Shaped(t, m, n)
-	bias := c.need(2)
-	if c.input(2) != nil && bias.Ranked {
-		if shape, err := broadcast(bias.Shape, out.Shape); err != nil || !slices.Equal(shape, out.Shape) {
-			return nil, c.fail("a bias of %v to %v", bias.Shape, out.Shape)
-		}
-	}
-	if !a.Type.IsFloat() || out.Len() == 0 || !c.keeps(out) || k > c.maxMultiplications()/out.Len() || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
-		return one(out), nil
+	if out.Floats == nil {
+		return made, nil
 	}
 	alpha, beta := c.node.Float("alpha", 1), c.node.Float("beta", 1)
-	var added walker
-	if c.input(2) != nil {
-		added = newWalker(bias.Shape, out.Shape)
-	}
-	c.multiplies(m * n * k)
-	left, right := a.numbers(), b.numbers()
-	if c.node.Int("transA", 0) == 1 {
-		left = transposed(left, k, m)
-	}
-	if c.node.Int("transB", 0) == 1 {
-		right = transposed(right, n, k)
-	}
-	out.Floats = make([]float64, m*n)
-	multiply(out.Floats, left, right, m, k, n, onnx.Double) // rounded below
-	for i, sum := range out.Floats {
-		sum *= alpha
-		if c.input(2) != nil {
-			sum += beta * bias.Number(i/n*added.strides[0]+i%n*added.strides[1])
+	if c.input(bias) != nil {
+		if !added.Known() {
+			return one(out.unknown()), nil
 		}
-		out.Floats[i] = round(t, sum)
-	}
-	return one(out.from(a, b)), nil
-}
-
-// transposed is a matrix of so many rows and columns, transposed.
-func transposed(numbers []float64, rows, columns int) []float64 {
-	out := make([]float64, len(numbers))
-	for r := range rows {
-		for c := range columns {
-			out[c*rows+r] = numbers[r*columns+c]
+		eachRow(out.Shape, []walker{newWalker(added.Shape, out.Shape)}, func(i, n int, at, steps []int) {
+			for j := range n {
+				out.Floats[i+j] = alpha*out.Floats[i+j] + beta*added.Number(at[0]+j*steps[0])
+			}
+		})
+		out.from(a, b, added)
+	} else if alpha != 1 {
+		for i := range out.Floats {
+			out.Floats[i] *= alpha
 		}
 	}
-	return out
+	for i, x := range out.Floats {
+		out.Floats[i] = round(t, x)
+	}
+	return one(c.activates(out)), nil
 }
 
 // multiplies counts the multiplications of a matrix product: in a trial, whose products

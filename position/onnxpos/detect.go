@@ -141,6 +141,7 @@ func (d *detector) meet() {
 		switch {
 		case x.Kind == axes.Biased && ofPairs(x) && !trace.MakesScores(x.Scope, x.Node):
 			d.relative.Contracted(x)
+		case x.Kind == axes.Biased && trace.FromSoftmax(x.Scope, stateOf(x)): // weights, which no bias by distance stays one among
 		case (x.Node.Op != "Sub" || x.Input == 1) && betweenPositions(x) && (x.Kind == axes.Biased || x.Kind != axes.Joined && trace.MakesScores(x.Scope, x.Node) && trace.MayBeScores(x.Scope, stateOf(x))):
 			d.relative.Bias(x.Scope, x.Node, x.Known)
 		case (x.Node.Op != "Sub" || x.Input == 1) && keysOf(x) >= 0 && slices.Contains(x.Covers, keysOf(x)):

@@ -52,7 +52,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	}
 	if cos, sin := columnsOfTurns(first.Known, second.Known); cos != nil && n.Op != "Sub" {
 		r := &rotation{scope: s, node: n, cos: first.Name, sin: first.Name, cosValue: cos, sinValue: sin, layout: schemes.LayoutInterleaved, packed: true, factor: first.Factor}
-		if layout, known := takenApart(s, first.State, second.State); known {
+		if layout, known := takenApart(s, first, second); known {
 			r.layout = layout
 		}
 		r.headDim, r.projected = headDim(s, n.Output(0), cos)
@@ -86,7 +86,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 		return
 	}
 	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, ahead: ahead, factor: first.Factor}
-	r.layout, r.packed = layoutOf(s, r, first.State, second.State)
+	r.layout, r.packed = layoutOf(s, r, first, second)
 	r.headDim, r.projected = headDim(s, n.Output(0), r.cosValue)
 	m.placeByPlace(r)
 	m.rotations = append(m.rotations, r)
@@ -143,6 +143,7 @@ func waveTerm(s *eval.Scope, name string) (trace.Term, bool) {
 	if ok {
 		if inner, deeper := trace.TermOf(s, term.State); deeper && waveKindBy(inner.Known) != noWave {
 			inner.Factor *= term.Factor
+			inner.Behind = slices.Concat(term.Behind, inner.Behind)
 			return inner, true
 		}
 	}
@@ -257,7 +258,7 @@ func swapped(s *eval.Scope, name string) bool {
 
 // layoutOf decides which elements are pairs: by the columns where they are
 // doubled, else by how the state was taken apart.
-func layoutOf(s *eval.Scope, r *rotation, state, other string) (layout string, packed bool) {
+func layoutOf(s *eval.Scope, r *rotation, state, other trace.Term) (layout string, packed bool) {
 	doubled := eval.Ask(r.sinValue, "doubled", func() doubling { return doublingOf(r.sinValue) })
 	n, half, pairs := doubled.n, doubled.half, doubled.pairs
 	if doubled.even && n > 0 {
@@ -298,17 +299,17 @@ func doublingOf(v *eval.Value) doubling {
 // takenApart tells which elements of a head are pairs by asking the graph: the value of
 // which both states were taken gets its elements' places as numbers, and the places that
 // come out in one state and in the other lie side by side, or half a row of pairs apart.
-func takenApart(s *eval.Scope, one, other string) (layout string, known bool) {
-	if one == other {
+func takenApart(s *eval.Scope, one, other trace.Term) (layout string, known bool) {
+	if one.State == other.State {
 		return schemes.LayoutHalf, false
 	}
-	whole := commonSource(s, one, other)
+	whole := commonSource(s, one.State, other.State)
 	if whole == "" || s.Value(whole).Len() > maxNumbered {
 		return schemes.LayoutHalf, false
 	}
 	v := s.Value(whole)
 	given := s.Given(whole, eval.Numbered(v))
-	a, b := given.Value(one), given.Value(other)
+	a, b := one.Laid(s, given.Value(one.State)), other.Laid(s, given.Value(other.State))
 	if !a.Known() || !b.Known() || a.Len() != b.Len() || a.Len() == 0 {
 		return schemes.LayoutHalf, false
 	}

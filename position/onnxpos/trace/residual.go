@@ -59,6 +59,14 @@ func attended(s *eval.Scope, name, of string) bool {
 	return n != nil && at == s && eval.Is(n, eval.Product|eval.Attention) && slices.ContainsFunc(n.Inputs, func(in string) bool { return in != "" && LaidOut(s, in) == of })
 }
 
+// summand is what a convolution adds itself (com.microsoft.FusedConv); "" where it adds nothing.
+func summand(n *onnx.Node) string {
+	if row := eval.Lookup(n.Domain, n.Op); row != nil && row.In(eval.Convolution) && row.Bias > 0 {
+		return n.Input(row.Bias)
+	}
+	return ""
+}
+
 // Residual follows a convolution's output to an Add of what the convolution
 // read, or of what attention made of it; nil where there is none.
 func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
@@ -67,6 +75,12 @@ func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
 		read = LaidOut(s, pad.Input(0))
 	}
 	line := len(s.Value(n.Output(0)).Shape) == 3
+	isRead := func(in string) bool {
+		return LaidOut(s, in) == read || line && pooled(s, in, read) || attended(s, in, read)
+	}
+	if isRead(summand(n)) {
+		return n
+	}
 	seen := map[string]bool{}
 	var walk func(name string, depth int) *onnx.Node
 	walk = func(name string, depth int) *onnx.Node {
@@ -77,13 +91,15 @@ func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
 		for _, c := range s.Consumers(name) {
 			switch {
 			case c.Op == "Add" || eval.Is(c, eval.Addition&(eval.Normalization|eval.Quantized)):
-				if slices.ContainsFunc(c.Inputs, func(in string) bool {
-					return in != name && (LaidOut(s, in) == read || line && pooled(s, in, read) || attended(s, in, read))
-				}) {
+				if slices.ContainsFunc(c.Inputs, func(in string) bool { return in != name && isRead(in) }) {
 					return c
 				}
 				if eval.Is(c, eval.Normalization) {
 					continue
+				}
+			case summand(c) != "":
+				if in := summand(c); in != name && isRead(in) {
+					return c
 				}
 			case c.IsConvolution() && c.Int("group", 1) > 1:
 			case !eval.Is(c, eval.Layout|onTheWay):

@@ -127,28 +127,25 @@ func joinsSinks(s *eval.Scope, n *onnx.Node) bool {
 // MaxTowards is the most operators between scores and their Softmax.
 const MaxTowards = 14
 
-// FromSoftmax reports whether a value is attention weights.
-func FromSoftmax(s *eval.Scope, name string) bool {
-	for range 6 {
-		n, at := s.Find(name)
-		switch {
-		case n == nil || at != s:
-			return false
-		case eval.Weighs(n):
-			return true
-		case eval.Is(n, eval.Scaling):
-			return slices.ContainsFunc(n.Inputs, func(in string) bool {
-				weights, _ := s.Find(in)
-				return weights != nil && eval.Weighs(weights)
-			})
-		case !eval.Is(n, eval.Layout|eval.Choice):
-			return false
-		}
-		if name = n.Input(0); eval.Is(n, eval.Choice) {
-			name = n.Input(2)
-		}
+// FromSoftmax reports whether a value is attention weights, perhaps scaled.
+func FromSoftmax(s *eval.Scope, name string) bool { return fromSoftmax(s, name, maxFromSoftmax) }
+
+// maxFromSoftmax bounds the nodes between a Softmax and what is asked of.
+const maxFromSoftmax = 6
+
+func fromSoftmax(s *eval.Scope, name string, left int) bool {
+	n, at := s.Find(name)
+	switch {
+	case n == nil || at != s || left == 0:
+		return false
+	case eval.Weighs(n):
+		return true
+	case eval.Is(n, eval.Scaling):
+		return slices.ContainsFunc(n.Inputs, func(in string) bool { return fromSoftmax(s, in, left-1) })
+	case eval.Is(n, eval.Choice):
+		return fromSoftmax(s, n.Input(2), left-1)
 	}
-	return false
+	return eval.Is(n, eval.Layout) && fromSoftmax(s, n.Input(0), left-1)
 }
 
 // ReachedFrom are the products, Softmaxes and fused attentions to which a node's output goes through

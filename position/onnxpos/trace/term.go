@@ -10,29 +10,35 @@ import (
 
 // Term is one term of a rotation: state times known numbers.
 type Term struct {
-	Node   *onnx.Node  // the product
-	Name   string      // of the known numbers
-	Known  *eval.Value // what they are
-	State  string      // the value that they are multiplied with
-	Factor float64     // one number that the product is multiplied with, behind it
+	Node   *onnx.Node   // the product
+	Name   string       // of the known numbers
+	Known  *eval.Value  // what they are
+	State  string       // the value that they are multiplied with
+	Factor float64      // one number that the product is multiplied with, behind it
+	Behind []*onnx.Node // what lays the product out before it is added, the last first
 }
 
 // TermOf reads a value as such a product, seen through casts, signs, one number for all of it and
 // quantised activations; false where it is none.
 func TermOf(s *eval.Scope, name string) (Term, bool) {
 	factor := 1.0
+	var behind []*onnx.Node
 	for range 5 { // a cast, a sign or a quantised activation may stand between
 		n, at := s.Find(name)
 		if n == nil || at != s {
 			return Term{}, false
 		}
 		switch {
-		case eval.Is(n, eval.Layout) || n.Op == "Neg":
+		case eval.Is(n, eval.Layout):
+			behind = append(behind, n)
+			name = n.Input(0)
+			continue
+		case n.Op == "Neg":
 			name = n.Input(0)
 			continue
 		case n.Op == "Mul", eval.Is(n, eval.Quantized&^eval.Addition):
 			if term, ok := mulFactor(s, n); ok {
-				term.Factor = factor
+				term.Factor, term.Behind = factor, behind
 				return term, true
 			}
 			i := slices.IndexFunc(n.Inputs, func(in string) bool { return s.Value(in).Len() == 1 && s.Value(in).Known() })
@@ -48,6 +54,14 @@ func TermOf(s *eval.Scope, name string) (Term, bool) {
 		return Term{}, false
 	}
 	return Term{}, false
+}
+
+// Laid is what becomes of a value of the product's shape on its way to the sum.
+func (t Term) Laid(s *eval.Scope, v *eval.Value) *eval.Value {
+	for _, n := range slices.Backward(t.Behind) {
+		v = s.Given(n.Input(0), v).Value(n.Output(0))
+	}
+	return v
 }
 
 // leastFactor is the smallest number that products of a rotation may be multiplied with, and its inverse the largest: no scaling of an attention
