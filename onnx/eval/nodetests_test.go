@@ -34,10 +34,11 @@ var evaluated = strings.Split("Abs,Add,And,BitwiseAnd,BitwiseNot,BitwiseOr,Bitwi
 	"Einsum,Equal,Erf,Exp,Expand,EyeLike,Flatten,Floor,GridSample,Loop,Scan,ConcatFromSequence,SequenceAt,SequenceConstruct,SequenceEmpty,SequenceErase,SequenceInsert,SequenceLength,SplitToSequence,Gather,GatherElements,GatherND,Greater,GreaterOrEqual,Identity,If,IsInf,IsNaN,Less,LessOrEqual,Log,MatMul,"+
 	"Gemm,Max,Mean,Min,Mod,Mul,Neg,NonZero,Not,OneHot,Or,Pad,Pow,QuantizeLinear,Range,Reciprocal,ReduceL1,ReduceMax,ReduceMean,ReduceMin,ReduceProd,ReduceSum,Relu,Reshape,Resize,"+
 	"Round,ScatterND,ScatterElements,Shape,Sigmoid,Sign,Sin,Size,Slice,Softplus,Split,Sqrt,Squeeze,Sub,Sum,Tan,Tanh,Tile,TopK,Transpose,Trilu,Unsqueeze,Upsample,Where,Xor,"+
-	"ArgMin,BitShift,Compress,DynamicQuantizeLinear,Conv,MaxPool,AveragePool,GlobalAveragePool,LSTM,GRU,Softmax,LayerNormalization,ArgMax,Attention,RotaryEmbedding,Dropout,LpPool,ConvInteger,MatMulInteger,RMSNormalization,Gelu,LeakyRelu,Elu,HardSwish", ",")
+	"ArgMin,BitShift,Compress,DynamicQuantizeLinear,Conv,MaxPool,AveragePool,GlobalAveragePool,LSTM,GRU,Softmax,LayerNormalization,ArgMax,Attention,RotaryEmbedding,Dropout,LpPool,ConvInteger,MatMulInteger,RMSNormalization,Gelu,LeakyRelu,Elu,HardSwish,"+
+	"Acos,Acosh,Asin,Asinh,Atan,Atanh,Celu,Cosh,Sinh,HardSigmoid,Mish,Selu,Shrink,Softsign,Swish,ThresholdedRelu,ReduceL2,ReduceLogSum,ReduceLogSumExp,ReduceSumSquare,LpNormalization", ",")
 
-// TestOnnxNodes evaluates the node tests of the onnx package, which the Python
-// that ENGINES_PYTHON names must have.
+// TestOnnxNodes evaluates the node tests of the onnx package, and nodes of com.microsoft as ONNX Runtime runs them, which the Python
+// that ENGINES_PYTHON names must have. Of the latter the content must be known.
 func TestOnnxNodes(t *testing.T) {
 	python := os.Getenv("ENGINES_PYTHON")
 	if python == "" || testing.Short() {
@@ -56,6 +57,19 @@ func TestOnnxNodes(t *testing.T) {
 		known += nodeTest(t, folder, folder)
 	}
 	t.Logf("%d node tests, content of %d outputs known", len(folders), known)
+	fused := t.TempDir()
+	if out, err := exec.Command(python, "-W", "ignore", "testdata/fusednodes.py", fused).CombinedOutput(); err != nil {
+		t.Fatalf("fusednodes.py: %v\n%s", err, out)
+	}
+	folders, _ = filepath.Glob(fused + "/*")
+	if len(folders) < 20 {
+		t.Errorf("only %d nodes of com.microsoft", len(folders))
+	}
+	for _, folder := range folders {
+		if nodeTest(t, folder, folder) == 0 {
+			t.Errorf("%s: nothing is known of what it gives", filepath.Base(folder))
+		}
+	}
 }
 
 // nodeTest evaluates one model on its inputs and counts outputs of known

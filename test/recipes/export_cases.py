@@ -1126,6 +1126,69 @@ class Untrained(nn.Module):
         return self.layer(self.conv(pixels).flatten(2).transpose(1, 2))
 
 
+class OfDistances(nn.Module):
+    """A small network of each distance, picked for each pair of places (CPB, Liu et al. 2022, of a line)."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(1, 8), nn.Linear(8, H)
+
+    def forward(self, x, q, n):
+        p = torch.arange(n)
+        return self.two(self.one(torch.arange(1 - n, n).float()[:, None]).relu())[p[:, None] - p + n - 1].permute(2, 0, 1)
+
+
+class Scaled(nn.Module):
+    """Angles of RoPE are a product of positions and frequencies, and a factor behind it."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("inv_freq", 10000.0 ** -(torch.arange(0, HD, 2).float() / HD))
+
+    def forward(self, x):
+        angles = (torch.arange(x.shape[2]).float()[:, None] @ self.inv_freq[None] * 0.25).repeat(1, 2)
+        return x * angles.cos() + torch.cat([-x[..., HD // 2:], x[..., : HD // 2]], -1) * angles.sin()
+
+
+class Alike(nn.Module):
+    """All pairs of a head, which stand side by side, turn by one frequency: which they are says the way alone that they are taken apart."""
+
+    def forward(self, x):
+        angles = torch.arange(x.shape[2]).float()[:, None].repeat(1, HD)
+        a, b = x.unflatten(-1, (HD // 2, 2)).unbind(-1)
+        return x * angles.cos() + torch.stack([-b, a], -1).flatten(-2) * angles.sin()
+
+
+class Fused(nn.Module):
+    """A table of a picture's places (or a grouped convolution) is added to its patches as they come out of a convolution."""
+
+    def __init__(self, table):
+        super().__init__()
+        self.conv, self.layer = nn.Conv2d(3, 2 * D, 8, 8), Attention()
+        self.table, self.groups, self.down = nn.Parameter(torch.zeros(1, 2 * D, 4, 4)), None if table else nn.Conv2d(2 * D, 2 * D, 3, padding=1, groups=2 * D), nn.Linear(2 * D, D)
+
+    def forward(self, pixels):
+        x = self.conv(pixels).relu() if self.groups else self.conv(pixels)
+        x = x + self.groups(x) if self.groups else (x + self.table).relu()
+        return self.layer(self.down(x.flatten(2).transpose(1, 2)))
+
+
+class TwoWeights(nn.Module):
+    """Weights by places alone beside those by content, in one sum (ConViT), which no bias of scores is."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.qkv = nn.Conv2d(3, D, 8, 8), nn.Linear(D, 3 * D)
+        self.places, self.gate = nn.Parameter(torch.zeros(1, H, 16, 16)), nn.Parameter(torch.zeros(1, H, 1, 1))
+
+    def forward(self, pixels):
+        x = self.conv(pixels).flatten(2).transpose(1, 2)
+        q, k, v = (t.view(-1, 16, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        gate = self.gate.sigmoid()
+        weights = (1 - gate) * (q @ k.transpose(-1, -2) / math.sqrt(HD)).softmax(-1) + gate * self.places.softmax(-1)
+        return x + (weights @ v).transpose(1, 2).flatten(2)
+
+
 def learned(form, rows, capacity, **more):
     return dict(scheme="learned", form=form, capacity=capacity, parameters=dict(rows=rows, dim=D, **more))
 
@@ -1395,6 +1458,47 @@ def declared(folder):
     ]
 
 
+def optimise(folder, source, name, level):
+    """What ONNX Runtime makes of a graph before it runs it."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.graph_optimization_level = 4, getattr(onnxruntime.GraphOptimizationLevel, level)
+    options.optimized_model_filepath = os.path.join(folder, name + ".onnx")
+    onnxruntime.InferenceSession(os.path.join(folder, source + ".onnx"), options, providers=["CPUExecutionProvider"])
+
+
+def optimised(folder):
+    """Graphs with operators that ONNX Runtime makes of several."""
+    picture, free = (torch.randn(1, 3, 32, 32),), {"pixel_values": {0: "batch"}}
+    for name, module, level in (("scaled", Text(rotate=Scaled()), "ORT_ENABLE_EXTENDED"), ("alike", Text(rotate=Alike()), "ORT_ENABLE_ALL"), ("network", Text(bias=OfDistances()), "ORT_ENABLE_EXTENDED")):
+        script(folder, "optimised-" + name, module)
+        optimise(folder, "optimised-" + name, "optimised-" + name, level)
+    script(folder, "optimised-groups", Fused(False), picture, ("pixel_values",), None)
+    optimise(folder, "optimised-groups", "optimised-groups", "ORT_ENABLE_ALL")
+    script(folder, "optimised-weights", TwoWeights(), picture, ("pixel_values",), free)
+    script(folder, "optimised-sum", Fused(True), picture, ("pixel_values",), free)
+    path = os.path.join(folder, "optimised-sum.onnx")
+    m = onnx.load(path)  # as ONNX Runtime has it for CUDA
+    conv, add, relu = ([n for n in m.graph.node if n.op_type == op][0] for op in ("Conv", "Add", "Relu"))
+    conv.op_type, conv.domain = "FusedConv", "com.microsoft"
+    conv.attribute.append(onnx.helper.make_attribute("activation", "Relu"))
+    conv.input.append(next(i for i in add.input if i != conv.output[0]))
+    conv.output[0] = relu.output[0]
+    m.graph.node.remove(add)
+    m.graph.node.remove(relu)
+    m.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    onnx.save(m, path)
+    return [
+        entry("optimised-scaled", [rope("runtime", 10000.0, scaling=dict(type="linear", factor=4.0))], None, "continues"),
+        entry("optimised-alike", [dict(scheme="rope", form="runtime", capacity=None, parameters=dict(rotary_dim=HD, head_dim=HD, layout="interleaved"))], None, "continues"),
+        entry("optimised-network", [dict(scheme="unknown", form="runtime", capacity=None, parameters={})], None, "continues"),
+        entry("optimised-groups", [dict(scheme="conv", form=None, capacity=None, parameters={})], None, "error"),
+        entry("optimised-weights", [dict(scheme="unknown", form="runtime", capacity=None, parameters={})], None, "error"),
+        entry("optimised-sum", [dict(scheme="learned", form="baked", capacity=16, parameters=dict(rows=16, dim=2 * D, grid=[4, 4]))], 16, "error"),
+    ]
+
+
 def main(folder):
     os.makedirs(folder, exist_ok=True)
     free, none = {"pixel_values": {0: "batch"}}, []
@@ -1490,7 +1594,7 @@ def main(folder):
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
-    none += places(folder) + idioms(folder) + misread(folder) + counted(folder) + declared(folder)
+    none += places(folder) + idioms(folder) + misread(folder) + counted(folder) + declared(folder) + optimised(folder)
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:

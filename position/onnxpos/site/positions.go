@@ -14,6 +14,9 @@ import (
 func (g *Graph) FindApart(sites []Site) {
 	bound := slices.DeleteFunc(slices.Clone(sites), func(s Site) bool { return !s.Encoding().Bounds() })
 	if n := g.FixedLength(); n > 0 {
+		if in := g.TokenInput(); (in == nil || in.Type.IsFloat()) && !slices.ContainsFunc(bound, func(s Site) bool { return s.Encoding().Capacity >= n }) {
+			return // of a series, several steps make a position
+		}
 		for _, s := range bound {
 			if e := s.Encoding(); e.Beyond == report.BeyondError && e.Capacity < n && len(g.Eval.Failures) == 0 {
 				s.SetApart()
