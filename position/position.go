@@ -28,6 +28,7 @@ type Encoding struct {
 	// Apart tells that its capacity bounds no length: its positions lie along an axis of one size, whatever the length (of another input,
 	// say), or are counted anew again and again, and others tell the turns apart.
 	Apart bool
+	Factor float64 // that the graph multiplies all rows of its table with before they are added; 0: none
 	// Attending is what its attentions make of positions beside it.
 	Attending schemes.Attending
 	Layers    []int    // layers that use it; nil: all
@@ -285,7 +286,7 @@ func advice(sentence string, remedies []report.Remedy) []string {
 // Report says the encoding in the words of the report contract.
 func (e Encoding) Report(id string) report.Encoding {
 	out := report.Encoding{
-		ID: id, Scheme: report.SchemeUnknown, Beyond: cmp.Or(e.Beyond, report.BeyondUnknown), Layers: report.Layers(e.Layers),
+		ID: id, Scheme: report.SchemeUnknown, Capacity: parameters.Positive(e.Capacity), Beyond: cmp.Or(e.Beyond, report.BeyondUnknown), Layers: report.Layers(e.Layers),
 		Parameters: e.parameters(), Where: append([]report.Where{}, e.Where...), Evidence: append([]report.Evidence{}, e.Evidence...), Also: append([]report.Reading{}, e.Also...), // never null
 	}
 	if e.Scheme != nil {
@@ -294,18 +295,15 @@ func (e Encoding) Report(id string) report.Encoding {
 	if e.Form != "" {
 		out.Form = report.Pointer(e.Form)
 	}
-	if e.Capacity > 0 {
-		out.Capacity = report.Pointer(e.Capacity)
-	}
 	return out
 }
 
-// parameters are the scheme's parameters, with what the encoding adds to them:
-// the storage type, the rows of a cache.
+// parameters are the scheme's parameters, with what the encoding adds to them: the storage type, the rows of a cache.
 func (e Encoding) parameters() report.Parameters {
 	p := parameters.Of(e.Scheme)
 	p.Dtype, p.Defaults = e.Dtype, e.Defaults
 	parameters.Attending(e.Attending, &p)
+	parameters.Times(e.Factor, &p)
 	if _, rotary := any(e.Scheme).(schemes.Rotary); rotary {
 		if p.Rows = parameters.Positive(e.Rows); e.Form == report.FormCache {
 			p.Rows = parameters.Positive(max(e.Rows, e.Capacity))

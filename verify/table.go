@@ -61,7 +61,7 @@ func (p pair) longer() bool {
 	case schemes.Sinusoid:
 		if b, ok := b.(schemes.Sinusoid); ok {
 			a.Rows = b.Rows
-			if x, y := amplitude(p.before, a), amplitude(p.after, b); p.rebuilt() && math.Abs(x-y) <= amplitudeTolerance*math.Abs(x) {
+			if x, y := amplitude(p.before.Encoding(), a), amplitude(p.after.Encoding(), b); p.rebuilt() && math.Abs(x-y) <= amplitudeTolerance*math.Abs(x) {
 				a.Amplitude = b.Amplitude
 			}
 			return schemes.InTable(a).Equal(schemes.InTable(b))
@@ -74,12 +74,8 @@ func (p pair) longer() bool {
 const amplitudeTolerance = 1e-3
 
 // amplitude is that with which sinusoids are added, where a graph multiplies the rows of its table.
-func amplitude(s position.Site, is schemes.Sinusoid) float64 {
-	by := 1.0
-	if scaled, ok := s.(interface{ Factor() float64 }); ok {
-		by = scaled.Factor()
-	}
-	return by * cmp.Or(is.Amplitude, 1)
+func amplitude(e position.Encoding, is schemes.Sinusoid) float64 {
+	return cmp.Or(e.Factor, 1) * cmp.Or(is.Amplitude, 1)
 }
 
 // reaches reports whether a table of distances is the same but for a farther reach, or, of a file of one length, as far as that

@@ -290,6 +290,9 @@ func embedding(c *call) []*Value {
 		if !c.known(8).Uniform() { // position_ids: one row for all tells none apart
 			c.meeting(Fused, 3, []dim{{data: ids.Axes[1]}}, out[0].Axes, false)
 		}
+		if _, _, counts := c.known(1).Counts(); counts && !c.isData(1) { // segment_ids
+			c.meeting(Fused, 4, []dim{{data: ids.Axes[1]}}, out[0].Axes, false)
+		}
 	}
 	return out
 }

@@ -384,34 +384,43 @@ func (a *addition) resampled(t *onnx.Tensor, from [2]int) bool {
 	return true
 }
 
-// embedLayerNormalization is the fused embedding of three tables; without position_ids the positions are 0 … length−1.
+// embedLayerNormalization is the fused embedding of three tables; without position_ids the positions are 0 … length−1. Which of the two beside the
+// tokens' is that of positions their indices say alone: those that fuse it take one for the other where both come from positions.
 func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
-	name := n.Input(3)
+	const positionTable, segmentTable = 3, 4
+	positions, segments := n.Input(8), n.Input(1)
+	if n.Op == "QEmbedLayerNormalization" { // scales and zero points follow the mask
+		positions = ""
+	}
+	if positions == "" || !s.Value(positions).Uniform() { // else kinds of tokens
+		d.embedded(s, n, positionTable, positions)
+	}
+	if _, _, counts := s.Value(segments).Counts(); counts {
+		d.embedded(s, n, segmentTable, segments)
+	}
+}
+
+// embedded is a table of an EmbedLayerNormalization whose rows an index takes by position.
+func (d *detector) embedded(s *eval.Scope, n *onnx.Node, table int, index string) {
+	name := n.Input(table)
 	t := trace.Stored(s, name)
 	if t == nil || len(t.Dims) != 2 {
 		return
 	}
-	src := trace.Source{Tensor: t, Scope: s, Axis: 0, Indexed: n, Index: n.Input(8), IndexAt: s}
+	src := trace.Source{Tensor: t, Scope: s, Axis: 0, Indexed: n, Index: index, IndexAt: s}
 	switch d, at := s.Find(name); {
-	case n.Op == "QEmbedLayerNormalization": // scales and zero points follow the mask
-		src.Index = ""
-		src.Scale, _ = s.Value(n.Input(9)).Scalar()
-		src.Zero, _ = s.Value(n.Input(14)).Scalar()
+	case n.Op == "QEmbedLayerNormalization":
+		src.Scale, _ = s.Value(n.Input(6 + table)).Scalar()
+		src.Zero, _ = s.Value(n.Input(11 + table)).Scalar()
 	case d != nil && d.Op == "DequantizeLinear":
 		src.Scale, _ = at.Value(d.Input(1)).Scalar()
 		src.Zero, _ = at.Value(d.Input(2)).Scalar()
 	}
-	if src.Index != "" {
-		if s.Value(src.Index).Uniform() {
-			return // kinds of tokens in the place of positions
-		}
-		if _, first, ok := s.Value(src.Index).Counts(); ok {
-			src.First = int64(d.firstRow(int(first)))
-		}
+	if _, first, ok := s.Value(index).Counts(); index != "" && ok {
+		src.First = int64(d.firstRow(int(first)))
 	}
-	table := rows.Table{Tensor: t, Scale: src.Scale, Zero: src.Zero}
 	d.tables = append(d.tables, &addition{scope: s, node: n, name: name, source: src,
-		share: &sheet.Share{Table: table, Columns: int(t.Dims[1]), First: int(src.First), Stores: true}})
+		share: &sheet.Share{Table: rows.Table{Tensor: t, Scale: src.Scale, Zero: src.Zero}, Columns: int(t.Dims[1]), First: int(src.First), Stores: true}})
 }
 
 // firstRow is the row of position 0, where the first place that was looked at has the given one: of as many tokens ahead as before, unless

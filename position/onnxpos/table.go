@@ -243,7 +243,7 @@ func (t *tableSite) describe(d *detector) {
 	grid, prefix, total := t.grid(d)
 	if grid != nil || t.m.ImageInput() != nil {
 		if s, fits := t.gridFormula(table, grid, prefix); fits {
-			e.Scheme, e.Capacity = s.Sinusoid, onnx.Size(s.Sinusoid.Grid)
+			e.Scheme, e.Capacity, e.Factor = s.Sinusoid, onnx.Size(s.Sinusoid.Grid), t.factor()
 			if !t.m.FreeImage() && grid != nil {
 				e.Capacity = onnx.Size(grid) // a crop of the table
 			}
@@ -294,7 +294,7 @@ func (t *tableSite) fitRows(e *position.Encoding) {
 		t.sinusoid = &r
 		s := r.Sinusoid
 		s.Rows, s.Offset = table.Len(), t.uses[0].share.First
-		e.Scheme = s
+		e.Scheme, e.Factor = s, t.factor()
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: site.Residual(r.Residual)})
 	} else if !t.m.IsFilled(table.Tensor) {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
@@ -309,15 +309,15 @@ const (
 	halfFactorTolerance = 1e-3
 )
 
-// Factor is by how much the graph multiplies all rows of the table before it adds them; 1 where that is not one number, or not known.
-func (t *tableSite) Factor() float64 {
+// factor is by how much the graph multiplies all rows of the table before it adds them; 0 where it does not, or that is not one number, or not known.
+func (t *tableSite) factor() float64 {
 	u := t.uses[0]
 	if u.source.Tensor == nil {
-		return 1
+		return 0
 	}
 	table, err := t.rows().Matrix()
 	if err != nil || u.sheet == nil || !u.sheet.Value.Known() || len(u.share.Row) != len(u.sheet.Places) {
-		return 1
+		return 0
 	}
 	by, largest, tolerance := 1.0, 0.0, factorTolerance
 	if u.sheet.Value.Type != onnx.Float && u.sheet.Value.Type != onnx.Double {
@@ -338,7 +338,7 @@ func (t *tableSite) Factor() float64 {
 	one := largest > 0 && math.Abs(by-1) > tolerance
 	each(func(added, row float64) { one = one && math.Abs(added-by*row) <= tolerance*math.Abs(by)*largest })
 	if !one {
-		return 1
+		return 0
 	}
 	return by
 }

@@ -74,6 +74,13 @@ func sinusoid(s schemes.Sinusoid) report.Parameters {
 	return p
 }
 
+// Times says an amplitude with which the graph multiplies rows behind their table; 0 is none.
+func Times(factor float64, p *report.Parameters) {
+	if p.Amplitude != nil && factor != 0 {
+		*p.Amplitude *= report.Number(factor)
+	}
+}
+
 // prefix is said for images only.
 func prefix(s schemes.Learned) *int {
 	if s.Grid == nil {

@@ -97,7 +97,7 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 	for biased > 1 && slopes[biased-1] == 0 { // heads that see no distance
 		biased--
 	}
-	if fitted, worst, scale, ok := fit.ScaledSlopes(slopes[:biased]); ok {
+	if fitted, worst, scale, ok := fit.ScaledSlopes(slopes[:biased]); ok && scalesScores(scale) {
 		rule := append(schemes.ALiBiSlopes(biased, fitted.MaxBias), slopes[biased:]...)
 		fitted.Heads = len(slopes)
 		for i := range slopes {
@@ -139,6 +139,13 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 	e.Evidence = append(e.Evidence, ofFirst(uses[0].scope, uses[0].name, len(uses[0].heads[0]))...)
 	a.Detected = e
 	return a
+}
+
+// scalesScores reports whether biases are multiplied by what scores are as well, one over the root of a head's size (Falcon): that changes no slope, and
+// another factor does.
+func scalesScores(by float64) bool {
+	head := 1 / (by * by)
+	return math.Round(head) >= 1 && math.Abs(head-math.Round(head)) <= linearTolerance*head
 }
 
 // Bias is the bias that the file computes for a head, query and key. The error names a head that is not there.
