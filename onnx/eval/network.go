@@ -579,11 +579,17 @@ func resize(c *call) ([]*Value, error) {
 	if !a.Ranked {
 		return one(&Value{Type: a.Type}), nil
 	}
-	if sizes, ok := dims(c.need(3)); ok && c.input(3) != nil && len(sizes) == len(a.Shape) {
-		if !Shaped(a.Type, sizes...).sound() {
+	axes := c.node.Ints("axes") // of which sizes and scales are; all without it
+	if sizes, ok := dims(c.need(3)); ok && c.input(3) != nil {
+		shape, ok := along(a.Shape, axes, sizes)
+		if !ok {
+			return one(&Value{Type: a.Type}), nil
+		}
+		c.keepAspect(a.Shape, shape)
+		if !Shaped(a.Type, shape...).sound() {
 			return nil, c.fail("sizes %v", sizes)
 		}
-		return one(a.resampled(sizes, c.most())), nil
+		return one(a.resampled(shape, c.most())), nil
 	}
 	scales := c.input(2)
 	if c.node.Op == "Upsample" {
@@ -600,7 +606,8 @@ func resize(c *call) ([]*Value, error) {
 			by = append(by, float64(x))
 		}
 	}
-	if len(by) != len(a.Shape) {
+	by, ok := along(slices.Repeat([]float64{1}, len(a.Shape)), axes, by)
+	if !ok {
 		return one(&Value{Type: a.Type}), nil
 	}
 	shape := make([]int, len(a.Shape))
@@ -612,6 +619,45 @@ func resize(c *call) ([]*Value, error) {
 		shape[i] = int(n)
 	}
 	return one(a.resampled(shape, c.most())), nil
+}
+
+// along puts numbers for some axes into those of all; not ok where there are others than axes.
+func along[T any](all []T, axes []int64, some []T) ([]T, bool) {
+	if len(axes) == 0 {
+		return slices.Clone(some), len(some) == len(all)
+	}
+	out := slices.Clone(all)
+	for i, axis := range axes {
+		at, ok := axisOf(axis, len(all))
+		if !ok || len(axes) != len(some) {
+			return nil, false
+		}
+		out[at] = some[i]
+	}
+	return out, true
+}
+
+// keepAspect makes the sizes of the axes that a Resize names those of one scale, the largest with which none is larger than is asked for, or the least
+// with which none is smaller (ai.onnx Resize, keep_aspect_ratio_policy).
+func (c *call) keepAspect(from, to []int) {
+	policy, axes := string(c.text("keep_aspect_ratio_policy")), c.node.Ints("axes")
+	if policy != "not_larger" && policy != "not_smaller" {
+		return
+	}
+	scale := 0.0
+	resized := func(i int) bool {
+		return from[i] > 0 && (len(axes) == 0 || slices.ContainsFunc(axes, func(axis int64) bool { return onnx.Dimension(axis, len(from)) == i }))
+	}
+	for i := range from {
+		if one := float64(to[i]) / float64(from[i]); resized(i) && (scale == 0 || one < scale == (policy == "not_larger")) {
+			scale = one
+		}
+	}
+	for i := range from {
+		if resized(i) {
+			to[i] = int(math.Floor(scale*float64(from[i]) + 0.5))
+		}
+	}
 }
 
 // resampled is a value of another size whose content are the nearest elements:
