@@ -27,7 +27,7 @@ type Encoding struct {
 	Beyond   string // report.Beyond…
 	// Apart tells that its capacity bounds no length: its positions lie along an axis of one size, whatever the length (of another input,
 	// say), or are counted anew again and again, and others tell the turns apart.
-	Apart bool
+	Apart  bool
 	Factor float64 // that the graph multiplies all rows of its table with before they are added; 0: none
 	// Attending is what its attentions make of positions beside it.
 	Attending schemes.Attending

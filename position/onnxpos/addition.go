@@ -62,8 +62,9 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	}
 	d.m.SpendElements(of.Value.Len())
 	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: stateOf(x), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
-	anchors := len(s.Columns) <= sheet.FewColumns && slices.ContainsFunc(fit.Precisions(coarsest(of), s.Matrix()), func(p fit.Precision) bool {
-		return fit.IsAnchors(s.Matrix(), grids(first.runs), p)
+	few := s.Few()
+	anchors := few != nil && slices.ContainsFunc(fit.Precisions(coarsest(of), few), func(p fit.Precision) bool {
+		return fit.IsAnchors(few, grids(first.runs), p)
 	})
 	d.anchors[x.Node] = anchors && x.Kind == axes.Added // put beside the data, coordinates say where they are
 	if anchors || d.scaledByPosition(x) {

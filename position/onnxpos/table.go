@@ -518,6 +518,9 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 			}
 		}
 	}
+	if r, ok := levels(trace.Levels(use.scope, use.name, use.sheet.Columns), p); ok {
+		return r, "behind one another, of several sizes, " + rowsAre
+	}
 	if r, ok := fit.AdditiveTable(m, p); ok && r.Sinusoid.Base > 0 {
 		return r, rowsAre
 	}
@@ -531,6 +534,23 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 	}
 	return r, rowsAre
 }
+
+// levels explains grids behind one another by one formula, as the first has it.
+func levels(of []trace.Level, p fit.Precision) (r fit.SinusoidResult, ok bool) {
+	for i, level := range of {
+		one, fits := fit.GridTable(rows.Matrix(level.Rows), p, level.Grid)
+		switch {
+		case !fits && len(level.Rows) >= fewRows, fits && r.Sinusoid.Base > 0 && (one.Sinusoid.Base != r.Sinusoid.Base || one.Sinusoid.Layout != r.Sinusoid.Layout):
+			return r, false
+		case i == 0:
+			r = one
+		}
+	}
+	return r, r.Sinusoid.Base > 0
+}
+
+// fewRows are too few to tell a formula.
+const fewRows = 4
 
 // begins reports whether a row is that of position 0: half of it, of sines, is zero.
 func begins(row []float64) bool {

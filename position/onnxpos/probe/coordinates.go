@@ -20,7 +20,7 @@ const maxFollowed = 256
 // takes rows of a table that are added to those of tokens. A number for each sequence of a batch is a time and none.
 func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	rank := len(in.Dims)
-	if in.Type == onnx.Bool || rank == 0 || rank > 3 || rank == 1 && in.Dims[0].Value < 2 && !hasPlacesOf(f, in) {
+	if in.Type == onnx.Bool || rank == 0 || rank > 3 || rank == 1 && in.Dims[0].Value < 2 && !hasPlacesOf(f, in) || isOfBatch(f, in) {
 		return false
 	}
 	w := f.Graph.Wiring()
@@ -65,6 +65,30 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	}
 	return waves
 }
+
+// isOfBatch reports whether an input has few numbers for each sequence or picture, by an axis that says so by its name: two others of more axes begin
+// with it, or one beside an input that has nothing else, the time. They are sizes of the picture, and the like (SDXL's conditions).
+func isOfBatch(f *onnx.File, in *onnx.ValueInfo) bool {
+	if len(in.Dims) != 2 || in.Dims[0].Param == "" || in.Dims[1].Value < 1 || in.Dims[1].Value > maxConditions {
+		return false
+	}
+	sequences, times := 0, 0
+	for _, other := range Given(f) {
+		switch {
+		case other.Name == in.Name:
+		case len(other.Dims) > 1 && slices.ContainsFunc(other.Dims[1:], func(d onnx.Dim) bool { return d.Param == in.Dims[0].Param }):
+			return false
+		case len(other.Dims) > 2 && other.Dims[0].Param == in.Dims[0].Param:
+			sequences++
+		case len(other.Dims) == 1 && other.Dims[0].Param == in.Dims[0].Param:
+			times++
+		}
+	}
+	return sequences > 1 || sequences == 1 && times > 0
+}
+
+// maxConditions is how many numbers a picture may have beside it: sizes and corners.
+const maxConditions = 8
 
 // hasPlacesOf reports whether the one axis of an input is, by its name, one of another that is not its first; or that of tokens, where they have
 // one axis, as those of several sequences packed into one.

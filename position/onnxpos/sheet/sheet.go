@@ -314,6 +314,29 @@ func size(grid []int) int {
 	return n
 }
 
+// Few are the columns that differ from each other, as a matrix; nil where there are more than FewColumns.
+func (s *Sheet) Few() rows.Matrix {
+	m := s.Matrix()
+	var columns []int
+	for c := range m.Cols() {
+		if slices.ContainsFunc(columns, func(other int) bool {
+			return !slices.ContainsFunc(m, func(row []float64) bool { return row[c] != row[other] })
+		}) {
+			continue
+		}
+		if columns = append(columns, c); len(columns) > FewColumns {
+			return nil
+		}
+	}
+	out := make(rows.Matrix, len(m))
+	for p, row := range m {
+		for _, c := range columns {
+			out[p] = append(out[p], row[c])
+		}
+	}
+	return out
+}
+
 // FewColumns is how many columns rows have at least that encode positions: fewer are
 // coordinates of points, or weights.
 const FewColumns = 4
