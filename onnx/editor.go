@@ -30,6 +30,7 @@ type Editor struct {
 	ends        map[string]int64          // its size with those
 	dataName    map[string]string         // location → name in the output
 	dropped     map[*ValueInfo]bool
+	inFunction  *Node               // a call whose function would have to change
 	redeclared  map[*ValueInfo]bool // those of constants, with new dimensions
 	sized       map[*ValueInfo]bool // those of which a dimension was set
 	gone        map[*Node]bool      // that were removed or replaced
@@ -283,6 +284,10 @@ func (e *Editor) renameChanges() []change {
 				last, why = max(last, i), r.why
 			}
 		}
+		if n.calls && last >= len(n.inputs) {
+			e.inFunction = n
+			continue
+		}
 		for i := range last + 1 {
 			r, renamed := e.renamed[n][i]
 			switch {
@@ -369,6 +374,10 @@ func (e *Editor) SetFloat(n *Node, name string, v float32, why string) {
 }
 
 func (e *Editor) setAttribute(n *Node, name string, encoded []byte, why string) {
+	if n.calls {
+		e.inFunction = n
+		return
+	}
 	m := appendMessage(nil, 5, encoded)
 	if a := n.Attribute(name); a != nil {
 		e.record(n.frame, a.frame.tag, a.frame.end-a.frame.tag, patch.Bytes(m), why)
@@ -477,6 +486,9 @@ func (e *Editor) Plan() (patch.Plan, error) {
 		return p, err
 	}
 	changes := slices.Concat(e.changes, e.renameChanges(), e.tableChanges(), copies)
+	if n := e.inFunction; n != nil {
+		return p, &UnsupportedError{Place: n.Title(), What: "it calls a function of the file, whose attributes and inputs are not changed: inline the functions first (onnx.inliner)"}
+	}
 	taken := map[string]bool{}
 	for _, d := range e.file.DataFiles() {
 		if d.Err != nil {

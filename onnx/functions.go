@@ -42,6 +42,7 @@ func (f *File) checkFunctions() error {
 			}
 		})
 		state[fn] = done
+		fn.Graph.walk(f.asOperators)
 		return err
 	}
 	for _, fn := range f.Functions {
@@ -49,7 +50,18 @@ func (f *File) checkFunctions() error {
 			return err
 		}
 	}
+	f.Graph.walk(f.asOperators)
 	return nil
+}
+
+// asOperators is asOperator of each node of a graph.
+func (f *File) asOperators(g *Graph) {
+	if len(f.functions) == 0 {
+		return
+	}
+	for _, n := range g.Nodes {
+		f.asOperator(n)
+	}
 }
 
 type functionName struct{ domain, name string }

@@ -293,16 +293,21 @@ const maxAxes = 64
 
 // isScalar reports whether a value is a constant of one element, and which.
 func (t *through) isScalar(v int32, want float64) bool {
-	c := t.constant(v)
-	if c == nil || c.Len() != 1 || c.isExt {
-		return false
+	x, ok := t.constant(v).scalar()
+	return ok && x == want
+}
+
+// scalar is the one element of a constant that stands in the model file.
+func (t *Tensor) scalar() (float64, bool) {
+	if t == nil || t.Len() != 1 || t.isExt {
+		return 0, false
 	}
-	if c.Type.IsInteger() {
-		x, err := c.Ints(0, 1)
-		return err == nil && float64(x[0]) == want
+	if t.Type.IsInteger() {
+		x, err := t.Ints(0, 1)
+		return float64(append(x, 0)[0]), err == nil
 	}
-	x, err := c.Floats(0, 1)
-	return err == nil && x[0] == want
+	x, err := t.Floats(0, 1)
+	return append(x, 0)[0], err == nil
 }
 
 // constant is the initializer or Constant node that a value is, in this graph or
