@@ -2,12 +2,28 @@ package onnx
 
 import "slices"
 
+// asOperators has calls of functions that are operators made those, in functions, of which each stands behind those that it calls, and in the graph.
+func (f *File) asOperators(functions []*Function) {
+	if len(functions) == 0 {
+		return
+	}
+	calls := func(g *Graph) {
+		for _, n := range g.Nodes {
+			f.asOperator(n)
+		}
+	}
+	for _, fn := range functions {
+		fn.Graph.walk(calls)
+	}
+	f.Graph.walk(calls)
+}
+
 // asOperator makes a call of a function that is an operator under another name that operator: exporters write a function for each (torch_lib of
 // onnxscript: aten_add), and what looks for operators finds none in them. It stands where the call stands, with the call's name, inputs and
 // outputs; its attributes are those of the function's body, and are not written (Editor).
 func (f *File) asOperator(n *Node) {
 	fn := f.Function(n)
-	if fn == nil || len(n.Inputs) != len(fn.Inputs) || len(n.Outputs) != len(fn.Outputs) || len(fn.Graph.Nodes) > maxOperatorBody {
+	if fn == nil || len(fn.Outputs) == 0 || len(n.Inputs) != len(fn.Inputs) || len(n.Outputs) != len(fn.Outputs) || len(fn.Graph.Nodes) > maxOperatorBody {
 		return
 	}
 	c := call{node: n, function: fn, values: map[string]operand{}}
@@ -19,10 +35,11 @@ func (f *File) asOperator(n *Node) {
 			return
 		}
 	}
-	if c.operator == nil || !slices.Equal(c.operator.Outputs, fn.Outputs) || fn.Opsets[c.operator.Domain] != f.Opsets[c.operator.Domain] {
+	if o, passes := c.values[fn.Outputs[0]]; passes && c.operator == nil && !o.known && len(fn.Inputs) == 1 && len(fn.Outputs) == 1 {
+		n.Op, n.Domain, n.Attributes, n.calls = "Identity", "", nil, true
 		return
 	}
-	if f.Function(c.operator) != nil {
+	if c.operator == nil || !slices.Equal(c.operator.Outputs, fn.Outputs) || fn.Opsets[c.operator.Domain] != f.Opsets[c.operator.Domain] || f.Function(c.operator) != nil {
 		return
 	}
 	attributes, ok := c.attributes()

@@ -5,9 +5,9 @@ import "fmt"
 // maxCalls bounds functions that call functions that call functions.
 const maxCalls = 1000
 
-// checkFunctions refuses model-local functions that call each other in a
+// checkFunctions gives model-local functions in an order in which each stands behind those that it calls, and refuses some that call each other in a
 // circle: there is no order in which they could be evaluated.
-func (f *File) checkFunctions() error {
+func (f *File) checkFunctions() (order []*Function, err error) {
 	f.functions = map[functionName]*Function{}
 	for _, fn := range f.Functions {
 		name := functionName{fn.Domain, fn.Name}
@@ -42,26 +42,15 @@ func (f *File) checkFunctions() error {
 			}
 		})
 		state[fn] = done
-		fn.Graph.walk(f.asOperators)
+		order = append(order, fn)
 		return err
 	}
 	for _, fn := range f.Functions {
 		if err := visit(fn, 0); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	f.Graph.walk(f.asOperators)
-	return nil
-}
-
-// asOperators is asOperator of each node of a graph.
-func (f *File) asOperators(g *Graph) {
-	if len(f.functions) == 0 {
-		return
-	}
-	for _, n := range g.Nodes {
-		f.asOperator(n)
-	}
+	return order, nil
 }
 
 type functionName struct{ domain, name string }

@@ -113,9 +113,11 @@ func (f *File) finish() error {
 	case len(f.Opsets) == 0:
 		return missing("opset_import")
 	}
-	if err := f.checkFunctions(); err != nil {
+	functions, err := f.checkFunctions()
+	if err != nil {
 		return err
 	}
+	f.asOperators(functions)
 	f.Graphs(func(g *Graph) {
 		g.seeThrough(f)
 		g.finish()

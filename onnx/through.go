@@ -297,19 +297,6 @@ func (t *through) isScalar(v int32, want float64) bool {
 	return ok && x == want
 }
 
-// scalar is the one element of a constant that stands in the model file.
-func (t *Tensor) scalar() (float64, bool) {
-	if t == nil || t.Len() != 1 || t.isExt {
-		return 0, false
-	}
-	if t.Type.IsInteger() {
-		x, err := t.Ints(0, 1)
-		return float64(append(x, 0)[0]), err == nil
-	}
-	x, err := t.Floats(0, 1)
-	return append(x, 0)[0], err == nil
-}
-
 // constant is the initializer or Constant node that a value is, in this graph or
 // one around it; nil when it is none.
 func (t *through) constant(v int32) *Tensor {

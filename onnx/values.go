@@ -345,3 +345,16 @@ func notFinite(t DataType, b []byte) int {
 	}
 	return -1
 }
+
+// scalar is the one element of a constant that stands in the model file.
+func (t *Tensor) scalar() (float64, bool) {
+	if t == nil || t.Len() != 1 || t.isExt {
+		return 0, false
+	}
+	if t.Type.IsInteger() {
+		x, err := t.Ints(0, 1)
+		return float64(append(x, 0)[0]), err == nil
+	}
+	x, err := t.Floats(0, 1)
+	return append(x, 0)[0], err == nil
+}

@@ -11,6 +11,7 @@ import math
 import os
 import sys
 import warnings
+from pathlib import Path
 
 warnings.filterwarnings("ignore")
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -1173,6 +1174,61 @@ class Fused(nn.Module):
         return self.layer(self.down(x.flatten(2).transpose(1, 2)))
 
 
+class Levels(nn.Module):
+    """Sines of rows and columns of two grids, each with a row that says which, stand behind one another (Deformable DETR)."""
+
+    def __init__(self):
+        super().__init__()
+        self.fine, self.coarse, self.level, self.layer = nn.Conv2d(3, D, 8, 8), nn.Conv2d(3, D, 16, 16), nn.Parameter(torch.zeros(2, D)), Attention()
+
+    def waves(self, x):
+        places = [torch.ones(x[:, 0].shape).cumsum(axis) for axis in (1, 2)]
+        angles = [p[..., None] / (p[:, -1:, -1:, None] + 1e-6) * 2 * math.pi / 10000.0 ** (2 * (torch.arange(D // 2) // 2) / (D // 2)) for p in places]
+        return torch.cat([torch.stack([a[..., 0::2].sin(), a[..., 1::2].cos()], 4).flatten(3) for a in angles], 3).permute(0, 3, 1, 2)
+
+    def forward(self, pixels):
+        maps = self.fine(pixels), self.coarse(pixels)
+        waves = torch.cat([self.waves(x).flatten(2).transpose(1, 2) + self.level[i] for i, x in enumerate(maps)], 1)
+        return self.layer(torch.cat([x.flatten(2).transpose(1, 2) for x in maps], 1) + waves)
+
+
+class Steps(nn.Module):
+    """A series of numbers, of which four steps make a position of a table."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.table, self.layer = nn.Linear(24, D), nn.Parameter(torch.zeros(1, 8, D)), Attention()
+
+    def forward(self, past_values):
+        return self.layer(self.embed(past_values.unfold(1, 4, 4).flatten(2)) + self.table)
+
+
+class Faint(nn.Module):
+    """A table of sines and cosines, times one number that was trained."""
+
+    def __init__(self):
+        super().__init__()
+        angles = torch.outer(torch.arange(N).float(), 10000.0 ** -(torch.arange(0, D, 2).float() / D))
+        self.alpha = nn.Parameter(torch.zeros(1))
+        self.register_buffer("table", torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
+
+    def forward(self, x):
+        return x + self.alpha * self.table[: x.shape[1]]
+
+
+class Conditioned(nn.Module):
+    """A table of patches; the time and two sizes of the picture come in as numbers, of which sines are taken (SDXL)."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.table, self.layer, self.condition = nn.Conv2d(3, D, 8, 8), nn.Parameter(torch.zeros(1, 16, D)), Attention(), nn.Linear(3 * D, D)
+
+    def forward(self, latents, timestep, sizes):
+        angles = [numbers.flatten()[:, None] * 10000.0 ** -(torch.arange(0, D, 2).float() / D) for numbers in (timestep, sizes)]
+        waves = torch.cat([torch.cat([a.cos(), a.sin()], -1).reshape(len(latents), -1) for a in angles], 1)
+        return self.layer(self.conv(latents).flatten(2).transpose(1, 2) + self.table + self.condition(waves)[:, None])
+
+
 class TwoWeights(nn.Module):
     """Weights by places alone beside those by content, in one sum (ConViT), which no bias of scores is."""
 
@@ -1218,7 +1274,10 @@ def slim(path):
         del n.metadata_props[:]
     for v in list(m.graph.value_info) + list(m.graph.input) + list(m.graph.output):
         del v.metadata_props[:]
+    called = {(n.domain, n.op_type) for n in m.graph.node}
+    functions = [f for f in m.functions if (f.domain, f.name) in called]
     del m.graph.metadata_props[:], m.functions[:], m.graph.value_info[:]
+    m.functions.extend(functions)
     onnx.save(m, path)
 
 
@@ -1468,6 +1527,21 @@ def optimise(folder, source, name, level):
     onnxruntime.InferenceSession(os.path.join(folder, source + ".onnx"), options, providers=["CPUExecutionProvider"])
 
 
+def swapped(path):
+    """Tokens, positions and kinds in one operator, which has the table of positions in the place of kinds, as a fusion may leave it."""
+    made, chance = onnx.helper.make_node, np.random.RandomState(3)
+    nodes = [made("Cast", ["input_ids"], ["ids"], to=6), made("Shape", ["input_ids"], ["sizes"]), made("ConstantOfShape", ["sizes"], ["zeros"], value=onnx.helper.make_tensor("zero", 6, [1], [0])),
+             made("Gather", ["sizes", "one"], ["length"]), made("Range", ["zero", "length", "one"], ["count"]), made("Expand", ["count", "sizes"], ["positions"]), made("Cast", ["positions"], ["places"], to=6),
+             made("EmbedLayerNormalization", ["ids", "places", "words", "kinds", "rows", "gamma", "beta", "", "zeros"], ["x", "mask"], domain="com.microsoft"),
+             *(made("MatMul", ["x", w], [w[-1]]) for w in ("w_q", "w_k", "w_v")), made("Transpose", ["k"], ["k_t"], perm=[0, 2, 1]), made("MatMul", ["q", "k_t"], ["scores"]),
+             made("Softmax", ["scores"], ["weights"]), made("MatMul", ["weights", "v"], ["seen"]), made("Add", ["x", "seen"], ["y"])]
+    shapes = {"words": (V, D), "kinds": (2, D), "rows": (N, D), "gamma": (D,), "beta": (D,), "w_q": (D, D), "w_k": (D, D), "w_v": (D, D)}
+    constants = {name: chance.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()} | {"zero": np.array(0), "one": np.array(1)}
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "swapped", [value("input_ids", 7, ["batch", "seq"])], [value("y", 1, ["batch", "seq", D])], [onnx.numpy_helper.from_array(x, name) for name, x in constants.items()])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)], ir_version=8), path)
+
+
 def optimised(folder):
     """Graphs with operators that ONNX Runtime makes of several."""
     picture, free = (torch.randn(1, 3, 32, 32),), {"pixel_values": {0: "batch"}}
@@ -1489,7 +1563,40 @@ def optimised(folder):
     m.graph.node.remove(relu)
     m.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
     onnx.save(m, path)
+    script(folder, "levels", Levels(), picture, ("pixel_values",), free)
+    script(folder, "series-steps", Steps(), (torch.randn(1, 32, 6),), ("past_values",), {"past_values": {0: "batch"}})
+    faint = Text(add=Faint())
+    script(folder, "sines-faint", faint)
+    with torch.no_grad():
+        faint.add.alpha.fill_(0.375)
+    torch.onnx.export(faint, IDS, os.path.join(folder, "sines-faint.onnx"), input_names=["input_ids"], dynamic_axes=FREE, opset_version=17, dynamo=False)
+    numbers = (torch.randn(1, 3, 32, 32), torch.ones(1), torch.ones(1, 2))
+    script(folder, "image-conditions", Conditioned(), numbers, ("latents", "timestep", "sizes"), {k: {0: "batch"} for k in ("latents", "timestep", "sizes")})
+    script(folder, "image-resized", Patches("flat"), picture, ("pixel_values",), free, opset=18)
+    path = os.path.join(folder, "image-resized.onnx")
+    m = onnx.load(path)  # behind what brings pictures to one size
+    inside = next(n for n in m.graph.node if n.op_type == "Conv")
+    m.graph.initializer.append(onnx.numpy_helper.from_array(np.array([32, 32]), "size"))
+    m.graph.node.insert(0, onnx.helper.make_node("Resize", [inside.input[0], "", "", "size"], ["resized"], axes=[2, 3], mode="linear"))
+    inside.input[0] = "resized"
+    for d, name in zip(m.graph.input[0].type.tensor_type.shape.dim[2:], ("height", "width")):
+        d.dim_param = name
+    onnx.save(m, path)
+    script(folder, "rope-functions", Text(rotate=Lucid()))
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../variants"))
+    import rewrites
+
+    path = Path(folder, "rope-functions.onnx")
+    rewrites.in_functions(path, path)
+    swapped(os.path.join(folder, "table-swapped.onnx"))
     return [
+        entry("levels", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=D, base=10000.0, layout="interleaved", grid=[4, 4]))], None, "error"),
+        entry("series-steps", [learned("baked", 8, 8)], 8, "error", stated=32),
+        entry("sines-faint", [dict(scheme="sinusoidal", form="table", capacity=N, parameters=dict(rows=N, dim=D, base=10000.0, layout="interleaved", amplitude=0.375))], N, "error"),
+        entry("image-conditions", [learned("baked", 16, 16, grid=[4, 4], prefix=0)], 16, "error"),
+        entry("image-resized", [learned("baked", 16, 16, grid=[4, 4], prefix=0)], 16, "error"),
+        entry("rope-functions", [rope("runtime", 500000.0)], None, "continues"),
+        entry("table-swapped", [learned("table", N, N)], N, "error"),
         entry("optimised-scaled", [rope("runtime", 10000.0, scaling=dict(type="linear", factor=4.0))], None, "continues"),
         entry("optimised-alike", [dict(scheme="rope", form="runtime", capacity=None, parameters=dict(rotary_dim=HD, head_dim=HD, layout="interleaved"))], None, "continues"),
         entry("optimised-network", [dict(scheme="unknown", form="runtime", capacity=None, parameters={})], None, "continues"),

@@ -284,7 +284,37 @@ def renamed(source: Path, target: Path) -> None:
     onnx.save(model, target)
 
 
-REWRITES: dict[str, Make] = {"renamed": renamed} | {name: rewritten(r) for name, r in {
+def in_functions(source: Path, target: Path) -> None:
+    """Each operator is called by a function of its own, an addition with the factor of its second term that torch has (torch_lib of onnxscript)."""
+    model = onnx.load(source)
+    if model.functions:
+        raise ValueError("it has functions already")
+    names: dict[tuple[Any, ...], str] = {}
+    for n in model.graph.node:
+        if n.domain not in ("", "ai.onnx") or n.op_type == "Constant" or "" in n.input or any(a.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) for a in n.attribute):
+            continue
+        key = (n.op_type, tuple(a.SerializeToString() for a in n.attribute), len(n.input), len(n.output))
+        if key not in names:
+            names[key] = f"aten_{n.op_type.lower()}_{len(names)}"
+            given, made = [f"in_{i}" for i in range(len(n.input))], [f"out_{i}" for i in range(len(n.output))]
+            inner = make_node(n.op_type, given, made)
+            inner.attribute.extend(n.attribute)
+            body, defaults = [inner], []
+            if n.op_type == "Add":
+                factor = make_node("Constant", [], ["alpha"])
+                factor.attribute.append(onnx.AttributeProto(name="value_float", type=onnx.AttributeProto.FLOAT, ref_attr_name="alpha"))
+                body = [factor, make_node("CastLike", ["alpha", "in_1"], ["alpha_cast"]), make_node("Mul", ["in_1", "alpha_cast"], ["scaled"]), make_node("Add", ["in_0", "scaled"], made)]
+                defaults = [helper.make_attribute("alpha", 1.0)]
+            function = helper.make_function("pkg.torch_lib", names[key], given, made, body, [o for o in model.opset_import if o.domain == ""], attribute_protos=defaults)
+            model.functions.append(function)
+        n.op_type, n.domain = names[key], "pkg.torch_lib"
+        del n.attribute[:]
+    model.opset_import.append(helper.make_opsetid("pkg.torch_lib", 1))
+    model.ir_version = max(model.ir_version, 9)
+    onnx.save(model, target)
+
+
+REWRITES: dict[str, Make] = {"renamed": renamed, "in-functions": in_functions} | {name: rewritten(r) for name, r in {
     "commuted": commuted, "less-as-sum": less_as_sum, "quotient-as-product": quotient_as_product, "negative-as-product": negative_as_product, "split-as-slices": split_as_slices,
     "slice-as-split": slice_as_split, "slice-as-gather": slice_as_gather, "unsqueeze-as-reshape": unsqueeze_as_reshape, "expand-as-product": expand_as_product, "range-as-count": range_as_count,
     "product-as-einsum": product_as_einsum, "weights-transposed": weights_transposed, "product-as-convolution": product_as_convolution, "product-as-gemm": product_as_gemm,
