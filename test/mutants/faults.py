@@ -396,7 +396,6 @@ MORE = [
     Fault("pairs-as-laid", f"{OP}/trace/term.go", "range slices.Backward(t.Behind)", "range slices.Backward(t.Behind[:0])", "pairs side by side are told as halves, behind an optimiser", (OP,)),
     Fault("weights-as-scores", f"{OP}/detect.go", "x.Kind == axes.Biased && trace.FromSoftmax(", "x.Kind == axes.Joined && trace.FromSoftmax(", "weights by places are told as a bias of scores", (OP,)),
     Fault("slots-of-embeddings", f"{OP}/addition.go", "s.Value(segments).Counts(); counts {", "s.Value(segments).Counts(); counts && n.Op == \"\" {", "a table of positions in the place of kinds is not found", (OP,)),
-    Fault("slots-met", "onnx/axes/rules.go", "c.known(1).Counts(); counts && !c.isData(1) {", "c.known(1).Counts(); counts && c.isData(1) {", "of a table of positions in the place of kinds none is told", (OP,)),
     Fault("sizes-of-axes", "onnx/eval/network.go", 'axes := c.node.Ints("axes") // of', 'axes := c.node.Ints("axis") // of', "a table behind what brings pictures to one size is unknown", (OP,)),
     Fault("levels-apart", f"{OP}/trace/weights.go", "eval.Is(n, eval.Joining) && n.Axis(0, len(v.Shape)) != axis", "eval.Is(n, eval.Joining) && n.Axis(0, len(v.Shape)) == axis", "sines of several grids are unknown", (OP,)),
     Fault("steps-of-a-series", f"{OP}/site/positions.go", "(in == nil || in.Type.IsFloat()) && !slices", "in == nil && !slices", "a series has as many positions as steps", (OP,)),
