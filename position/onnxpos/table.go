@@ -3,7 +3,6 @@ package onnxpos
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -165,7 +164,7 @@ func mergeFormulas(all []*tableSite) (out []*tableSite) {
 		}
 		t.m.SpendElements(len(computed))
 		twin := slices.IndexFunc(computed, func(o *tableSite) bool {
-			return reflect.DeepEqual(o.Detected.Scheme, t.Detected.Scheme) || t.Detected.Scheme.Name() == report.SchemeUnknown && o.uses[0].source.Trig == t.uses[0].source.Trig // what the graph makes of the same sines
+			return o.Detected.Scheme.Equal(t.Detected.Scheme) || t.Detected.Scheme.Name() == report.SchemeUnknown && o.uses[0].source.Trig == t.uses[0].source.Trig // what the graph makes of the same sines
 		})
 		if twin >= 0 {
 			computed[twin].uses = append(computed[twin].uses, t.uses...)
@@ -407,7 +406,9 @@ func (t *tableSite) gridFormula(rows rows.Table, grid []int, prefix int) (fit.Si
 			}
 		}
 	}
-	return fit.SinusoidResult{}, false
+	r, ok := fit.Levels(m, grids(t.uses[0].runs)) // with rows of their own, which no formula stores again
+	t.uses[0].share.Stores = t.uses[0].share.Stores && !ok
+	return r, ok
 }
 
 func (t *tableSite) precision() fit.Precision { return t.rows().Precision() }
@@ -518,7 +519,7 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 			}
 		}
 	}
-	if r, ok := levels(trace.Levels(use.scope, use.name, use.sheet.Columns), p); ok {
+	if r, ok := fit.Levels(m, grids(use.runs)); ok {
 		return r, "behind one another, of several sizes, " + rowsAre
 	}
 	if r, ok := fit.AdditiveTable(m, p); ok && r.Sinusoid.Base > 0 {
@@ -534,23 +535,6 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 	}
 	return r, rowsAre
 }
-
-// levels explains grids behind one another by one formula, as the first has it.
-func levels(of []trace.Level, p fit.Precision) (r fit.SinusoidResult, ok bool) {
-	for i, level := range of {
-		one, fits := fit.GridTable(rows.Matrix(level.Rows), p, level.Grid)
-		switch {
-		case !fits && len(level.Rows) >= fewRows, fits && r.Sinusoid.Base > 0 && (one.Sinusoid.Base != r.Sinusoid.Base || one.Sinusoid.Layout != r.Sinusoid.Layout):
-			return r, false
-		case i == 0:
-			r = one
-		}
-	}
-	return r, r.Sinusoid.Base > 0
-}
-
-// fewRows are too few to tell a formula.
-const fewRows = 4
 
 // begins reports whether a row is that of position 0: half of it, of sines, is zero.
 func begins(row []float64) bool {

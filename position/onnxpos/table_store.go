@@ -32,7 +32,7 @@ func (t *tableSite) Store(want position.Want) error {
 	case t.uses[0].source.Indexed != nil && eval.Is(t.uses[0].source.Indexed, eval.LookupsInBlocks):
 		return &position.Refusal{Why: "its rows are stored in blocks, each of which has a scale in another constant", Instead: "change the model before it is quantised"}
 	case t.crossed != nil || !share.Stores:
-		return &position.Refusal{Why: "the rows of several axes of positions stand apart", Instead: "export the model for the wanted size"}
+		return &position.Refusal{Why: "the rows of several axes of positions, or of several grids, stand apart", Instead: "export the model for the wanted size"}
 	}
 	switch {
 	case t.fromEnd:
@@ -168,7 +168,7 @@ func (t *tableSite) Neutralize() error {
 // crop is the part of its table that the graph takes; false where it takes all.
 func (t *tableSite) crop() (c sheet.Crop, ok bool) {
 	a := t.uses[0]
-	if a.share == nil || a.share.Row == nil || len(t.uses) > 1 || t.crossed != nil {
+	if a.share == nil || a.share.Row == nil || !a.share.Stores || len(t.uses) > 1 || t.crossed != nil {
 		return c, false
 	}
 	grid, prefix, _ := a.gridOf()

@@ -161,7 +161,7 @@ func baseOfCells(s *schemes.Sinusoid, m Matrix, p Precision) bool {
 	}
 	s.Base, s.Denominator = r.BaseUnderDenominator, r.Denominator
 	s.Step = stepOf(step, p)
-	s.Start = startOf(at, s.InverseAxisFrequencies(axis), p)
+	s.Start = startOf(at, s.InverseAxisFrequencies(axis), cmp.Or(s.Step, 1), p)
 	return true
 }
 
@@ -200,7 +200,7 @@ func rowsApart(s schemes.Sinusoid, m Matrix, p Precision) schemes.Sinusoid {
 	step, columns := stepOf(turn[0], p), cmp.Or(s.Step, 1)
 	if math.Abs(cmp.Or(step, 1)/columns-1) > 2*stepError(turn[0], p) {
 		s.ColumnStep, s.ColumnStart = columns, s.Start
-		s.Step, s.Start = step, startOf(at, s.InverseAxisFrequencies(0), p)
+		s.Step, s.Start = step, startOf(at, s.InverseAxisFrequencies(0), cmp.Or(step, 1), p)
 	}
 	return s
 }
@@ -231,8 +231,8 @@ func roundStep(step, relative float64) float64 {
 const gridStepError = 1e-6
 
 // startOf is the position of angles that are known up to full turns: the slowest
-// tells it roughly, each faster one more closely.
-func startOf(angles, frequencies []float64, p Precision) float64 {
+// tells it roughly, each faster one more closely; that of the first place is often one step.
+func startOf(angles, frequencies []float64, step float64, p Precision) float64 {
 	start, limit := 0.0, math.Inf(1)
 	for k := len(angles) - 1; k >= 0; k-- {
 		f := frequencies[k]
@@ -245,7 +245,11 @@ func startOf(angles, frequencies []float64, p Precision) float64 {
 	if math.Abs(start) <= limit {
 		return 0
 	}
-	round, digits := roundest(math.Abs(start), limit/math.Abs(start)+gridStepError)
+	relative := limit/math.Abs(start) + gridStepError
+	if math.Abs(start/step-1) <= relative {
+		return step // counted from one
+	}
+	round, digits := roundest(math.Abs(start), relative)
 	if digits > roundDigits {
 		return start
 	}

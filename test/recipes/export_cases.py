@@ -1175,11 +1175,13 @@ class Fused(nn.Module):
 
 
 class Levels(nn.Module):
-    """Sines of rows and columns of two grids, each with a row that says which, stand behind one another (Deformable DETR)."""
+    """Sines of rows and columns of two grids, each with a row that says which, stand behind one another (Deformable DETR); made when it runs, or before."""
 
-    def __init__(self):
+    def __init__(self, folded=False):
         super().__init__()
-        self.fine, self.coarse, self.level, self.layer = nn.Conv2d(3, D, 8, 8), nn.Conv2d(3, D, 16, 16), nn.Parameter(torch.zeros(2, D)), Attention()
+        self.fine, self.coarse, self.level, self.layer, self.folded = nn.Conv2d(3, D, 8, 8), nn.Conv2d(3, D, 16, 16), nn.Parameter(torch.zeros(2, D)), Attention(), folded
+        rows = torch.randn(2, D, generator=torch.Generator().manual_seed(1))
+        self.register_buffer("rows", torch.cat([self.waves(torch.zeros(1, D, n, n)).flatten(2).transpose(1, 2) + row for n, row in zip((4, 2), rows)], 1))
 
     def waves(self, x):
         places = [torch.ones(x[:, 0].shape).cumsum(axis) for axis in (1, 2)]
@@ -1188,7 +1190,7 @@ class Levels(nn.Module):
 
     def forward(self, pixels):
         maps = self.fine(pixels), self.coarse(pixels)
-        waves = torch.cat([self.waves(x).flatten(2).transpose(1, 2) + self.level[i] for i, x in enumerate(maps)], 1)
+        waves = self.rows if self.folded else torch.cat([self.waves(x).flatten(2).transpose(1, 2) + self.level[i] for i, x in enumerate(maps)], 1)
         return self.layer(torch.cat([x.flatten(2).transpose(1, 2) for x in maps], 1) + waves)
 
 
@@ -1564,6 +1566,7 @@ def optimised(folder):
     m.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
     onnx.save(m, path)
     script(folder, "levels", Levels(), picture, ("pixel_values",), free)
+    script(folder, "levels-folded", Levels(True), picture, ("pixel_values",), free)
     script(folder, "series-steps", Steps(), (torch.randn(1, 32, 6),), ("past_values",), {"past_values": {0: "batch"}})
     faint = Text(add=Faint())
     script(folder, "sines-faint", faint)
@@ -1591,6 +1594,7 @@ def optimised(folder):
     swapped(os.path.join(folder, "table-swapped.onnx"))
     return [
         entry("levels", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=D, base=10000.0, layout="interleaved", grid=[4, 4]))], None, "error"),
+        entry("levels-folded", [dict(scheme="sinusoidal", form="baked", capacity=16, parameters=dict(dim=D, base=10000.0, layout="interleaved", grid=[4, 4]))], 16, "error"),
         entry("series-steps", [learned("baked", 8, 8)], 8, "error", stated=32),
         entry("sines-faint", [dict(scheme="sinusoidal", form="table", capacity=N, parameters=dict(rows=N, dim=D, base=10000.0, layout="interleaved", amplitude=0.375))], N, "error"),
         entry("image-conditions", [learned("baked", 16, 16, grid=[4, 4], prefix=0)], 16, "error"),

@@ -430,7 +430,7 @@ func headDim(s *eval.Scope, name string, cos *eval.Value) (size int, projected b
 					return headOf(size, v.Shape[len(v.Shape)-1], cos), false
 				}
 			case eval.Is(n, eval.Product):
-				if weights(s, n.Input(0)) || weights(s, n.Input(1)) { // turned before it is projected
+				if of := eval.Operands(n); weights(s, of[0]) || weights(s, of[1]) { // turned before it is projected
 					if k := len(turned.Shape); k > 0 {
 						return turned.Shape[k-1], true
 					}
@@ -461,13 +461,13 @@ func weights(s *eval.Scope, name string) bool {
 
 // contracted is the size of a head in a product that turned elements go into: linear attention sums over positions.
 func contracted(s *eval.Scope, n *onnx.Node, name string, cos *eval.Value) int {
-	v := s.Value(name)
+	v, of := s.Value(name), eval.Operands(n)
 	k := len(v.Shape)
 	if k < 2 {
 		return 0
 	}
 	summed, other := v.Shape[k-2], v.Shape[k-1]
-	if n.Input(0) == name && n.Int("transA", 0) == 0 || n.Input(1) == name && (n.Int("transB", 0) == 1 || trace.FromSoftmax(s, n.Input(0))) {
+	if of[0] == name && n.Int("transA", 0) == 0 || of[1] == name && (n.Int("transB", 0) == 1 || trace.FromSoftmax(s, of[0])) {
 		summed, other = other, summed // values are turned, too (CLVP)
 	}
 	return headOf(summed, other, cos)
