@@ -212,20 +212,26 @@ func (h *decisionCheck) bias(i int, s position.Site, want schemes.ALiBi) error {
 func (h *decisionCheck) structure(before []schemes.Scheme) error {
 	sites := h.after.Sites()
 	for _, b := range h.added {
-		at := slices.IndexFunc(sites, func(s position.Site) bool {
-			want, ok := b.Scheme.(schemes.ALiBi)
-			got, linear := s.Encoding().Scheme.(schemes.ALiBi)
-			return ok && linear && got.Heads == want.Heads
-		})
-		if at < 0 {
+		want, _ := b.Scheme.(schemes.ALiBi)
+		if at := biasOf(sites, want.Heads, nil); at < 0 {
 			return fmt.Errorf("%s was to be added and is not there", b.Scheme)
-		}
-		if err := h.bias(at, sites[at], b.Scheme.(schemes.ALiBi)); err != nil {
+		} else if err := h.bias(at, sites[at], want); err != nil {
 			return err
 		}
 		for _, a := range h.after.Attentions() {
-			if !a.Crosses && !slices.Contains(a.Encodings, at) {
-				return fmt.Errorf("%s was to act in every attention and does not in that of layer %d", b.Scheme, a.Layer)
+			own := want
+			if a.Heads > 0 && want.Slopes == nil { // each attention has slopes for its own heads
+				own.Heads = a.Heads
+			}
+			at := biasOf(sites, own.Heads, append([]int{}, a.Encodings...))
+			switch {
+			case a.Crosses:
+			case at < 0:
+				return fmt.Errorf("%s was to act in every attention and does not in that of layer %d", own, a.Layer)
+			case own.Heads != want.Heads:
+				if err := h.bias(at, sites[at], own); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -241,6 +247,16 @@ func (h *decisionCheck) structure(before []schemes.Scheme) error {
 		}
 	}
 	return nil
+}
+
+// biasOf is the first linear bias of so many heads, among some sites alone where these are given; −1 for none.
+func biasOf(sites []position.Site, heads int, among []int) int {
+	for i, s := range sites {
+		if got, linear := s.Encoding().Scheme.(schemes.ALiBi); linear && got.Heads == heads && (among == nil || slices.Contains(among, i)) {
+			return i
+		}
+	}
+	return -1
 }
 
 // expected is how many encodings equal to a scheme were to stay.

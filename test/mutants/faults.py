@@ -141,7 +141,7 @@ MORE = [
     Fault("source-bomb", "internal/source/compressed.go", "if err := notAModel(path, head); err != nil {", "if err := error(nil); err != nil {", "a compressed file that is no model is unpacked whole"),
     # What a third batch of graphs showed.
     Fault("axes-attend", "onnx/axes/judge.go", "if free == 0 || mixed && !attend &&", "if free == 0 || mixed &&", "features ahead of frames are told as positions, and a weight as a table", ("position/onnxpos",)),
-    Fault("formulas-once", f"{OP}/table.go", "reflect.DeepEqual(o.Detected.Scheme, t.Detected.Scheme)", "reflect.DeepEqual(o.Detected.Form, t.Detected.Form)", "of two sinusoids that a graph computes one is told"),
+    Fault("formulas-once", f"{OP}/table.go", "o.Detected.Scheme.Equal(t.Detected.Scheme)", "o.Detected.Form == t.Detected.Form", "of two sinusoids that a graph computes one is told"),
     Fault("tables-in-turns", f"{OP}/sheet/join.go", "slow.Row[p] != slow.Row[0]+p/n {", "slow.Row[p] != slow.Row[0] {", "a table that places take again ends the model where its rows do", (OP,)),
     Fault("grid-order", "schemes/fit/grid.go", "return [][]int{{0, 1}, {1, 0}}", "return [][]int{{0, 1}}", "sinusoids whose columns come first (SimpleViT) have no formula"),
     Fault("grid-turns", "schemes/fit/grid.go", "	add(each, each, true)\n", "", "sinusoids whose axes come by turns (LoFTR) have no formula"),
