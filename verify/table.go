@@ -682,7 +682,8 @@ func (c *comparison) slopes() {
 			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: the slopes are not those of %s", position.ID(i), want)
 		}
 		for _, a := range c.after.Attentions() { // the bias is added to all of them but those across two sequences, or to none
-			if k.Verdict == report.CheckPass && !a.Crosses && !slices.Contains(a.Encodings, i) {
+			others := a.Heads != found.Heads && biasOf(c.after.Sites(), a.Heads, append([]int{}, a.Encodings...)) >= 0 // one for its own heads
+			if k.Verdict == report.CheckPass && !a.Crosses && !slices.Contains(a.Encodings, i) && !others {
 				k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: the bias does not act in the attention of layer %d", position.ID(i), a.Layer)
 				k.At = &report.At{Layer: report.Pointer(a.Layer)}
 			}
@@ -709,10 +710,10 @@ func (c *comparison) plannedSlopes(heads int) (schemes.ALiBi, bool) {
 	for _, change := range c.o.Plan.Changes {
 		p := change.To
 		switch {
-		case p == nil || p.Heads == nil || *p.Heads != heads:
-		case p.MaxBias != nil:
+		case p == nil || p.Heads == nil:
+		case p.MaxBias != nil: // by this rule, for each attention's own heads
 			return schemes.ALiBi{Heads: heads, MaxBias: float64(*p.MaxBias)}, true
-		case len(p.Slopes) == heads:
+		case len(p.Slopes) == heads && *p.Heads == heads:
 			planned := schemes.ALiBi{Heads: heads}
 			for _, slope := range p.Slopes {
 				planned.Slopes = append(planned.Slopes, float64(slope))
