@@ -249,16 +249,6 @@ func (h *decisionCheck) structure(before []schemes.Scheme) error {
 	return nil
 }
 
-// biasOf is the first linear bias of so many heads, among some sites alone where these are given; −1 for none.
-func biasOf(sites []position.Site, heads int, among []int) int {
-	for i, s := range sites {
-		if got, linear := s.Encoding().Scheme.(schemes.ALiBi); linear && got.Heads == heads && (among == nil || slices.Contains(among, i)) {
-			return i
-		}
-	}
-	return -1
-}
-
 // expected is how many encodings equal to a scheme were to stay.
 func (h *decisionCheck) expected(before []schemes.Scheme, scheme schemes.Scheme) int {
 	n := 0

@@ -692,6 +692,16 @@ func (c *comparison) slopes() {
 	}
 }
 
+// biasOf is the first linear bias of so many heads, among some sites alone where these are given; −1 for none.
+func biasOf(sites []position.Site, heads int, among []int) int {
+	for i, s := range sites {
+		if got, linear := s.Encoding().Scheme.(schemes.ALiBi); linear && got.Heads == heads && (among == nil || slices.Contains(among, i)) {
+			return i
+		}
+	}
+	return -1
+}
+
 // isNew reports whether an encoding came or is not what it was.
 func (c *comparison) isNew(s position.Site) bool {
 	for _, p := range c.pairs {
