@@ -53,6 +53,20 @@ func TestAddWindow(t *testing.T) {
 	}
 }
 
+// TestWindowBesideRecording: a text of as many tokens as a recording has frames shares nothing with it that hangs on the length: with more tokens all
+// encodings are still read.
+func TestWindowBesideRecording(t *testing.T) {
+	path := filepath.Join(own, "cases", "convolved-speech.onnx")
+	m := opened(t, path)
+	had := len(m.Sites())
+	if _, err := position.AddWindow(m, position.WindowOptions{Positions: 8}); err != nil {
+		t.Fatal(err)
+	}
+	if after := result(t, m, path); len(after.Sites()) != had {
+		t.Errorf("%d encodings, and %d before", len(after.Sites()), had)
+	}
+}
+
 // seen runs an attention: it hides what it hid before and what lies outside of the window, and no more.
 func seen(t *testing.T, what string, a, was *position.Attention, w schemes.SlidingWindow) {
 	t.Helper()

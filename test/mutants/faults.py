@@ -406,4 +406,5 @@ MORE = [
     Fault("sizes-as-places", f"{OP}/probe/coordinates.go", "return sequences > 1 || sequences == 1 && times > 0", "return sequences > 99", "sizes of a picture are told as positions", (f"{OP}/probe",)),
     Fault("columns-again", f"{OP}/sheet/sheet.go", "if columns = append(columns, c); len(columns) > FewColumns {", "if columns = append(columns, c); len(columns) > 1 {", "points for each level are told as a trained table", (f"{OP}/sheet",)),
     Fault("slopes-times-a-number", f"{OP}/relative/alibi.go", "return math.Round(head) >= 1 &&", "return true || math.Round(head) >= 1 &&", "slopes of ALiBi are told without their factor", (f"{OP}/relative",)),
+    Fault("frames-as-tokens", f"{OP}/attention/bias.go", "	if ok && e == nil { // frames", "	if false && e == nil { // frames", "a bias for a text is added to as many frames, and the model fails with others", (OP,)),
 ]

@@ -34,6 +34,9 @@ type biasKey struct {
 // texts are as long in any case, the value itself: no other one shares what is added.
 func (b *sharedBias) sizes(s *eval.Scope, name string) string {
 	e, ok := b.m.Apart()
+	if ok && e == nil { // frames of a recording beside a text may be as many as tokens, and are not when there are more of these
+		e = b.m.At(b.m.Sizes.Length + 1)
+	}
 	switch {
 	case !ok:
 		return name
