@@ -316,11 +316,10 @@ func size(grid []int) int {
 
 // Few are the columns that differ from each other, as a matrix; nil where there are more than FewColumns.
 func (s *Sheet) Few() rows.Matrix {
-	m := s.Matrix()
 	var columns []int
-	for c := range m.Cols() {
+	for _, c := range s.Columns {
 		if slices.ContainsFunc(columns, func(other int) bool {
-			return !slices.ContainsFunc(m, func(row []float64) bool { return row[c] != row[other] })
+			return !slices.ContainsFunc(s.Places, func(at int) bool { return s.Value.Number(at+c) != s.Value.Number(at+other) })
 		}) {
 			continue
 		}
@@ -328,13 +327,9 @@ func (s *Sheet) Few() rows.Matrix {
 			return nil
 		}
 	}
-	out := make(rows.Matrix, len(m))
-	for p, row := range m {
-		for _, c := range columns {
-			out[p] = append(out[p], row[c])
-		}
-	}
-	return out
+	few := *s
+	few.Columns = columns
+	return few.Matrix()
 }
 
 // FewColumns is how many columns rows have at least that encode positions: fewer are
