@@ -62,9 +62,9 @@ func Precisions(p Precision, of ...Matrix) []Precision {
 	return out
 }
 
-// isRounded reports whether all numbers are of a coarser precision, and two at the least say so: whole ones, and those of few bits, are of any.
+// isRounded reports whether all numbers are of a coarser precision, and one at the least says so (the chance that it is so without is 1 in 2¹³): whole ones, and those of few bits, are of any.
 func isRounded(p Precision, of []Matrix) bool {
-	telling := 0
+	told := false
 	for _, m := range of {
 		for r := range m.Rows() {
 			for c := range m.Cols() {
@@ -72,13 +72,11 @@ func isRounded(p Precision, of []Matrix) bool {
 				if p.Round(x) != x {
 					return false
 				}
-				if telling < 2 && x != math.Trunc(x) && roundBits(x, fewBits, -126) != x {
-					telling++
-				}
+				told = told || x != math.Trunc(x) && roundBits(x, fewBits, -126) != x
 			}
 		}
 	}
-	return telling == 2
+	return told
 }
 
 // fewBits are the significant bits of numbers that a person may have chosen.

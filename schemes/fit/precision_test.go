@@ -43,7 +43,8 @@ func TestPrecisionsOfStoredNumbers(t *testing.T) {
 		{"bfloat16, of which float16 holds all", list(1, BFloat16.Round(0.1), BFloat16.Round(0.01)), 3},
 		{"whole numbers", list(1, 17, 33, 1025), 1},
 		{"parts of two", list(1, 0.5, 0.25, 0.375), 1},
-		{"a single one that tells", list(1, Float16.Round(0.1)), 1},
+		{"one that tells, as the frequencies of two pairs have it", list(1, Float16.Round(0.1)), 2},
+		{"one of float32", list(1, single(0.1)), 1},
 	} {
 		if got := Precisions(Float32, c.of); len(got) != c.want {
 			t.Errorf("%s: %v", c.name, got)
