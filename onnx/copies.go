@@ -71,6 +71,10 @@ func (e *Editor) InsertCopies(copies, before []*Node, why string) {
 	for _, n := range g.Nodes {
 		g.order = append(append(g.order, added[n]...), n)
 	}
+	g.places = make(map[*Node]int, len(g.order))
+	for i, n := range g.order {
+		g.places[n] = i
+	}
 	for _, c := range copies {
 		c.index = len(g.Nodes)
 		if g.Nodes = append(g.Nodes, c); g.passing != nil {
@@ -85,6 +89,14 @@ func (g *Graph) InOrder() []*Node {
 		return g.order
 	}
 	return g.Nodes
+}
+
+// Place is where the node stands in InOrder: its Index, but for copies and beside them.
+func (n *Node) Place() int {
+	if n.Graph.order == nil {
+		return n.index
+	}
+	return n.Graph.places[n]
 }
 
 // read notes a node as a reader of a value.
@@ -160,7 +172,7 @@ func (e *Editor) Restore() {
 		*n = was
 	}
 	if g := e.file.Graph; g.order != nil {
-		g.Nodes, g.order = g.Nodes[:len(g.Nodes)-len(e.copied)], nil
+		g.Nodes, g.order, g.places = g.Nodes[:len(g.Nodes)-len(e.copied)], nil, nil
 		g.passing = g.passing[:min(len(g.passing), len(g.Nodes))]
 	}
 	e.readBefore, e.nodesBefore = nil, nil

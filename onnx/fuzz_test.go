@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"maps"
 	"os"
@@ -96,10 +97,10 @@ type untouched struct {
 
 // contents lists the encoding of all nodes, tensors and declared values.
 func contents(file *File, b []byte) (nodes, tensors, infos [][]byte) {
+	for _, n := range inFile(file) {
+		nodes = append(nodes, b[n.frame.start:n.frame.end])
+	}
 	file.Graphs(func(g *Graph) {
-		for _, n := range g.Nodes {
-			nodes = append(nodes, b[n.frame.start:n.frame.end])
-		}
 		for _, t := range g.Initializers {
 			tensors = append(tensors, b[t.frame.start:t.frame.end])
 		}
@@ -108,6 +109,13 @@ func contents(file *File, b []byte) (nodes, tensors, infos [][]byte) {
 		}
 	})
 	return nodes, tensors, infos
+}
+
+// inFile lists all nodes in the order in which they stand in the file, which is not always that in which they run.
+func inFile(file *File) (nodes []*Node) {
+	file.Graphs(func(g *Graph) { nodes = append(nodes, g.Nodes...) })
+	slices.SortFunc(nodes, func(a, b *Node) int { return cmp.Compare(a.frame.start, b.frame.start) })
+	return nodes
 }
 
 // FuzzEditor makes random changes of a model: the result must parse, and all
@@ -152,11 +160,10 @@ func edit(file *File, script []byte) (*Editor, untouched, map[string]bool) {
 	e := NewEditor(file)
 	same := untouched{nodes: map[int]bool{}, tensors: map[int]bool{}, infos: map[int]bool{}}
 	inserted := map[string]bool{}
-	var nodes []*Node
+	nodes := inFile(file)
 	var tensors []*Tensor
 	var infos []*ValueInfo
 	file.Graphs(func(g *Graph) {
-		nodes = append(nodes, g.Nodes...)
 		tensors = append(tensors, g.Initializers...)
 		infos = append(infos, slices.Concat(g.Inputs, g.Outputs, g.ValueInfos)...)
 	})
@@ -249,12 +256,12 @@ func edit(file *File, script []byte) (*Editor, untouched, map[string]bool) {
 func compare(t *testing.T, before *File, b []byte, after *File, out []byte, same untouched, inserted map[string]bool) {
 	nodesA, tensorsA, infosA := contents(before, b)
 	var nodesB, tensorsB, infosB [][]byte
-	after.Graphs(func(g *Graph) {
-		for _, n := range g.Nodes {
-			if !inserted[n.Op] && n.Name != "modelpatch/Constant" && !bytes.Contains([]byte(n.Name), []byte("modelpatch/Constant_")) {
-				nodesB = append(nodesB, out[n.frame.start:n.frame.end])
-			}
+	for _, n := range inFile(after) {
+		if !inserted[n.Op] && n.Name != "modelpatch/Constant" && !bytes.Contains([]byte(n.Name), []byte("modelpatch/Constant_")) {
+			nodesB = append(nodesB, out[n.frame.start:n.frame.end])
 		}
+	}
+	after.Graphs(func(g *Graph) {
 		for _, x := range g.Initializers {
 			if len(x.Name) < 6 || x.Name[:6] != "fuzzed" {
 				tensorsB = append(tensorsB, out[x.frame.start:x.frame.end])

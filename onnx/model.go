@@ -104,9 +104,10 @@ type Graph struct {
 
 	frame   *frame
 	wiring  Wiring
-	passing []bool  // by Node.Index: nodes that are seen through; nil: none is
-	order   []*Node // with copies of an Editor at their place; nil: as Nodes
-	nested  bool    // a node's attribute holds a graph
+	passing []bool        // by Node.Index: nodes that are seen through; nil: none is
+	order   []*Node       // with copies of an Editor at their place; nil: as Nodes
+	places  map[*Node]int // in order
+	nested  bool          // a node's attribute holds a graph
 }
 
 // Node is one operator call. Inputs are the values that it reads, do-nothing
@@ -132,7 +133,7 @@ type input struct {
 	written  int32 // as it stands in the file
 }
 
-// Index is the node's place in the list of its graph's nodes.
+// Index is the node's place in the list of its graph's nodes, which is an order in which they run.
 func (n *Node) Index() int { return n.index }
 
 // Attribute is a node's attribute. Type is AttributeProto's enumeration:

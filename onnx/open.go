@@ -113,6 +113,7 @@ func (f *File) finish() error {
 	case len(f.Opsets) == 0:
 		return missing("opset_import")
 	}
+	f.Graphs((*Graph).sort)
 	functions, err := f.checkFunctions()
 	if err != nil {
 		return err

@@ -5,19 +5,75 @@ import (
 	"strings"
 )
 
-// Late returns the first node that stands before one that it needs, nil when
-// there is none: then the nodes are in the order in which they run, as the
-// specification asks.
+// Late returns the first node that stands in the file before one that it needs, nil
+// when there is none: then the nodes are in the order in which they run, as the
+// specification asks. In Graph.Nodes they are so either way.
 func (g *Graph) Late() *Node {
+	var late *Node
 	w := g.Wiring()
 	for _, n := range g.Nodes {
 		for i := range n.Inputs {
-			if in, ok := w.Input(n, i); ok && w.Producer(in) != nil && w.Producer(in).Index() >= n.Index() {
-				return n
+			if in, ok := w.Input(n, i); ok && w.Producer(in) != nil && w.Producer(in).frame.start >= n.frame.start && (late == nil || n.frame.start < late.frame.start) {
+				late = n
 			}
 		}
 	}
-	return nil
+	return late
+}
+
+// sort puts the nodes of a graph in an order in which they run, that of the file as far as it is one. Engines do so themselves, and tools leave
+// files in which they are not: onnxruntime.transformers.float16 (1.31) puts Casts behind all others. What goes in a circle has no such order.
+func (g *Graph) sort() {
+	late := false
+	for _, n := range g.Nodes {
+		g.needs(n, func(p *Node) { late = late || p.index > n.index })
+	}
+	if !late {
+		return
+	}
+	const waits, stands = 1, 2
+	state, sorted := make([]byte, len(g.Nodes)), make([]*Node, 0, len(g.Nodes))
+	var way []*Node
+	for _, n := range g.Nodes {
+		for way = append(way, n); len(way) > 0; {
+			end := len(way)
+			switch n := way[end-1]; state[n.index] {
+			case 0:
+				state[n.index] = waits
+				g.needs(n, func(p *Node) {
+					if state[p.index] == 0 {
+						way = append(way, p)
+					}
+				})
+				slices.Reverse(way[end:])
+			case waits:
+				state[n.index] = stands
+				sorted = append(sorted, n)
+				way = way[:end-1]
+			default:
+				way = way[:end-1]
+			}
+		}
+	}
+	for i, n := range sorted {
+		n.index = i
+	}
+	g.Nodes = sorted
+}
+
+// needs visits the nodes of the graph whose outputs a node reads, itself or in the graphs inside of it.
+func (g *Graph) needs(n *Node, visit func(*Node)) {
+	needs := func(value int32) {
+		if value >= 0 && g.wiring.values[value].producer != nil {
+			visit(g.wiring.values[value].producer)
+		}
+	}
+	for _, in := range n.inputs {
+		needs(in.value)
+	}
+	if g.nested {
+		n.captures(func(value int) { needs(int32(value)) })
+	}
 }
 
 // Cycle returns a node that needs its own output, nil when there is none.

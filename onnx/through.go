@@ -81,13 +81,7 @@ func (t *through) dropHalves() {
 				needed[in.value]++
 			}
 		}
-		for _, a := range n.Attributes {
-			for _, inner := range append(slices.Clone(a.Graphs), a.Graph) {
-				if inner != nil {
-					t.captures(inner, needed)
-				}
-			}
-		}
+		n.captures(func(value int) { needed[value]++ })
 	}
 	for _, o := range t.graph.Outputs {
 		if v, ok := t.w.Number(o.Name); ok {
@@ -108,20 +102,28 @@ func (t *through) dropHalves() {
 	}
 }
 
-// captures notes the values that graphs inside read.
-func (t *through) captures(g *Graph, needed []int32) {
-	g.walk(func(inner *Graph) {
-		for _, v := range inner.wiring.values {
-			if number, ok := t.w.Number(v.name); ok {
-				needed[number]++
-			}
+// captures visits the values of a node's graph that graphs inside of the node read, or have names of.
+func (n *Node) captures(visit func(value int)) {
+	reads := func(name string) {
+		if number, ok := n.Graph.wiring.Number(name); ok {
+			visit(number)
 		}
-		for _, o := range inner.Outputs {
-			if number, ok := t.w.Number(o.Name); ok {
-				needed[number]++
+	}
+	for _, a := range n.Attributes {
+		for _, inner := range append(slices.Clone(a.Graphs), a.Graph) {
+			if inner == nil {
+				continue
 			}
+			inner.walk(func(inner *Graph) {
+				for _, v := range inner.wiring.values {
+					reads(v.name)
+				}
+				for _, o := range inner.Outputs {
+					reads(o.Name)
+				}
+			})
 		}
-	})
+	}
 }
 
 // root is the value that a value is, however many nodes are between.

@@ -95,6 +95,15 @@ type Failure struct {
 	Err   error
 }
 
+// Place is that of the node in the main graph: of the call or the node in whose graphs it stands, where it stands in one.
+func (f Failure) Place() int {
+	n := f.Node
+	for s := f.Scope; s != nil && s.Outer != nil; s = s.Outer {
+		n = s.Caller
+	}
+	return n.Place()
+}
+
 // maxDepth bounds nested calls of functions and branches.
 const maxDepth = 40
 

@@ -314,7 +314,17 @@ def in_functions(source: Path, target: Path) -> None:
     onnx.save(model, target)
 
 
-REWRITES: dict[str, Make] = {"renamed": renamed, "in-functions": in_functions} | {name: rewritten(r) for name, r in {
+def last_first(source: Path, target: Path) -> None:
+    """The nodes stand in no order in which they run (onnxruntime.transformers.float16 leaves Casts behind all others): engines sort them."""
+    model = onnx.load(source)
+    for owner in [*graphs(model.graph), *model.functions]:
+        nodes = list(owner.node)
+        del owner.node[:]
+        owner.node.extend(reversed(nodes))
+    onnx.save(model, target)
+
+
+REWRITES: dict[str, Make] = {"renamed": renamed, "in-functions": in_functions, "last-first": last_first} | {name: rewritten(r) for name, r in {
     "commuted": commuted, "less-as-sum": less_as_sum, "quotient-as-product": quotient_as_product, "negative-as-product": negative_as_product, "split-as-slices": split_as_slices,
     "slice-as-split": slice_as_split, "slice-as-gather": slice_as_gather, "unsqueeze-as-reshape": unsqueeze_as_reshape, "expand-as-product": expand_as_product, "range-as-count": range_as_count,
     "product-as-einsum": product_as_einsum, "weights-transposed": weights_transposed, "product-as-convolution": product_as_convolution, "product-as-gemm": product_as_gemm,

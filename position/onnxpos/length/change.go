@@ -470,7 +470,7 @@ func (c *Change) problem() (*eval.Failure, int64) {
 				}
 			}
 			if f := call.first(call.probe()); f != nil {
-				return f, through + f.Node.Range()[0]
+				return f, through + int64(f.Place())
 			}
 			through += throughOne
 		}
@@ -517,7 +517,7 @@ func (c *Change) export() string {
 func (c *Change) first(e *eval.Evaluator) *eval.Failure {
 	var first *eval.Failure
 	look := func(f eval.Failure) {
-		if !c.known[f.Node] && !c.Graph.Removed(f.Node) && (first == nil || f.Node.Range()[0] < first.Node.Range()[0]) {
+		if !c.known[f.Node] && !c.Graph.Removed(f.Node) && (first == nil || f.Place() < first.Place()) {
 			first = &f
 		}
 	}

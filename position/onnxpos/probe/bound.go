@@ -347,7 +347,7 @@ func (p *Probe) newFailures(size Sizes) []eval.Failure {
 // firstOf is the failure that stands first in the graph.
 func firstOf(failures []eval.Failure) (first *eval.Failure) {
 	for _, f := range failures {
-		if first == nil || f.Node.Range()[0] < first.Node.Range()[0] {
+		if first == nil || f.Place() < first.Place() {
 			first = &f
 		}
 	}

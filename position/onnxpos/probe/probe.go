@@ -465,19 +465,24 @@ const maxApart = 64
 func (p *Probe) probeApart() {
 	sizes, e, demands := p.Sizes, p.Eval, p.demanded
 	others := p.otherSequences()
-	reach := func(e *eval.Evaluator) int64 {
-		first := int64(math.MaxInt64)
+	reach := func(e *eval.Evaluator) int {
+		first := math.MaxInt
 		for _, f := range e.Failures {
-			first = min(first, f.Node.Range()[0])
+			first = min(first, f.Place())
 		}
 		return first
 	}
 	for tried := 0; len(p.Eval.Failures) > 0; {
 		best, furthest := func() {}, reach(p.Eval)
 		for _, n := range p.wantedLengths() {
-			for i := -1; i < len(others) && tried < maxApart; i++ {
+			for i := -2; i < len(others) && tried < maxApart; i++ {
 				tried++
 				s, demands := p.Sizes, map[onnx.InputAxis]int{}
+				if i == -2 { // the tokens alone
+					for _, d := range slices.Concat(others...) {
+						demands[d] = s.Length
+					}
+				}
 				maps.Copy(demands, p.demanded)
 				if i < 0 {
 					s.Length = n
@@ -592,7 +597,7 @@ func (p *Probe) flattened(f eval.Failure, add func(int)) {
 	}
 	sizes = sizes[:min(len(sizes), maxCompared)]
 	length := max(p.Sizes.Length, 1)
-	if have, into := f.Scope.Input(f.Node, 0).Len(), f.Scope.Input(f.Node, 1); f.Node.Op == "Reshape" && into.Known() && len(into.Ints) < maxCompared && slices.Contains(into.Ints, -1) && !slices.Contains(into.Ints, 0) { // all elements of a sequence of the batch
+	if have, into := f.Scope.Input(f.Node, 0).Len(), f.Scope.Input(f.Node, 1); f.Node.Op == "Reshape" && into.Known() && len(into.Ints) < maxCompared && !slices.Contains(into.Ints, 0) { // all elements of a sequence of the batch
 		wants := 1
 		for _, n := range into.Ints {
 			wants = min(wants*int(min(max(n, 1), maxInputs)), maxInputs) // which is no length any more

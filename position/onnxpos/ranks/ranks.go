@@ -263,12 +263,12 @@ func constant(w *onnx.Wiring, n *onnx.Node, i int) []int {
 }
 
 // reach is where the first node stands that fails; beyond all of them where none does.
-func reach(f *onnx.File, budget *eval.Budget) int64 {
+func reach(f *onnx.File, budget *eval.Budget) int {
 	p := probe.New(f, budget)
 	p.Run()
-	first := int64(math.MaxInt64)
+	first := math.MaxInt
 	for _, failure := range p.Eval.Failures {
-		first = min(first, failure.Node.Range()[0])
+		first = min(first, failure.Place())
 	}
 	return first
 }
