@@ -16,7 +16,7 @@ func OnCircles(m Matrix, p Precision) bool {
 		for r := range n {
 			x := m.At(r*(m.Rows()-1)/(n-1), c)
 			squares[r] = x * x
-			varies = varies || x != m.At(0, c)
+			varies = varies || math.Abs(x) != math.Abs(m.At(0, c)) // numbers of one size, of either sign, are no turn
 		}
 		if varies {
 			columns = append(columns, squares)

@@ -32,6 +32,7 @@ func TestOnCircles(t *testing.T) {
 			return wave(r, c)
 		}, true},
 		{"trained", func(r, c int) float64 { return math.Sin(float64(r*r*31+c*c*17+r*c*7)) * 0.7 }, false},
+		{"signs", func(r, c int) float64 { return math.Copysign(0.5, math.Sin(float64(r*r*31+c*c*17+r*c*7))) }, false},
 		{"zeros", func(int, int) float64 { return 0 }, false},
 		{"half of the columns", func(r, c int) float64 {
 			if c%2 == 0 {

@@ -17,6 +17,7 @@ type Options struct {
 	Base      float64 // of the plain encoding, from metadata; 0: not known
 	Amplitude float64 // of the cos and sin that the frequencies make; 0: not known
 	Step      float64 // between the numbers that were stored, of 8 bits; 0: the precision tells
+	Computed  bool    // Rounded: the numbers are not stored, but computed in their precision, exponents as well
 
 	asMeasured bool // no number is replaced by a rounder one
 }
@@ -65,6 +66,27 @@ func InverseFrequencies(f []float64, p Precision, o Options) Result {
 		return Result{Why: "too few frequencies are left of those that were stored in 8 bits"}
 	}
 	return explain(f, sigma, p, o)
+}
+
+// Rounded is InverseFrequencies of numbers that are in one precision, and may have been rounded to a coarser one on their way, or be computed in 16
+// bits: powers of a base that is rounded are none of another base, and not scaled.
+func Rounded(f []float64, p Precision, o Options) (r Result) {
+	for _, stored := range Precisions(p, Dense(1, len(f), f)) {
+		if r = InverseFrequencies(f, stored, o); !r.OK || !r.Rotary.Scaling.IsCustom() {
+			break
+		}
+	}
+	if !o.Computed || !r.OK || r.Rotary.Scaling.IsNone() || p.Step() <= Float32.Step() {
+		return r
+	}
+	sigma := errorsOf(f, p)
+	for i := range sigma {
+		sigma[i] += computedSteps * p.Step() * math.Abs(math.Log(f[i]))
+	}
+	if computed := explain(f, sigma, p, o); computed.OK && computed.Rotary.Scaling.IsNone() {
+		return computed
+	}
+	return r
 }
 
 func explain(f, sigma []float64, p Precision, o Options) Result {

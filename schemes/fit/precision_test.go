@@ -92,3 +92,29 @@ func TestSlowPairsInSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestComputedInHalf: frequencies that are computed in 16 bits are those of the base that was meant, and no others are told for scaled ones.
+func TestComputedInHalf(t *testing.T) {
+	powers := func(base, factor float64) []float64 {
+		f := make([]float64, 8)
+		for k := range f {
+			exponent := Float16.Round(float64(k) / 8)
+			f[k] = Float16.Round(Float16.Round(1/Float16.Round(math.Exp(Float16.Round(exponent*Float16.Round(math.Log(base)))))) / factor)
+		}
+		return f
+	}
+	for _, c := range []struct {
+		factor float64
+		o      Options
+		base   float64
+		scaled bool
+	}{{1, Options{Computed: true}, 10000, false}, {4, Options{Computed: true}, 0, true}} {
+		r := Rounded(powers(10000, c.factor), Float16, c.o)
+		if !r.OK || r.Rotary.Scaling.IsNone() == c.scaled || c.base > 0 && r.Rotary.Base != c.base {
+			t.Errorf("÷%g: %+v", c.factor, r)
+		}
+	}
+	if r := Rounded(powers(10000, 1), Float16, Options{}); r.Rotary.Scaling.IsNone() {
+		t.Errorf("as stored: %+v", r)
+	}
+}

@@ -17,6 +17,9 @@ const (
 	independentRows = 6
 	// subnormal16 is the spacing of the smallest float16 numbers, halved.
 	subnormal16 = 1.0 / (1 << 25)
+	// computedSteps is by how many steps of its precision an exponent may be off, relatively, that was computed in it:
+	// the logarithm of the base, its product with the pair's number, and the quotient by the width are each rounded once.
+	computedSteps = 2
 	// lostSteps is how many steps of 8 bits a frequency must have to say anything.
 	lostSteps = 4
 	// fewTelling is how many frequencies of 8 bits tell a base at the least.

@@ -183,13 +183,10 @@ func (r *Site) explained(frequencies []float64) fit.Result {
 		result.OK = result.OK && result.Rotary.Scaling.IsNone() // a ramp is not seen in so few steps
 		return result
 	}
-	var result fit.Result
-	for _, stored := range fit.Precisions(TrigPrecision(r.trig), rows.Matrix{frequencies}) {
-		if result = fit.InverseFrequencies(frequencies, stored, o); !result.OK || !result.Rotary.Scaling.IsCustom() {
-			break
-		}
-	}
-	return result
+	o.Computed = !slices.ContainsFunc(r.trig, func(t trace.Source) bool {
+		return slices.ContainsFunc(trace.Sources(t.Scope, t.Trig.Input(0)), func(src trace.Source) bool { return src.Tensor != nil && src.Tensor.Len() > 1 })
+	})
+	return fit.Rounded(frequencies, TrigPrecision(r.trig), o)
 }
 
 // pairsOf is how many pairs of columns a rotation turns by cosines that are known, 0 where they
