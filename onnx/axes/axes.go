@@ -497,12 +497,17 @@ func (c *call) results(child *eval.Scope) []*Value {
 }
 
 // branches are the outputs of an If: of the branch that depends on more, whose axes
-// are also those of the other.
+// are also those of the other, or of the only one that is ever taken.
 func (c *call) branches() []*Value {
 	out := make([]*Value, len(c.n.Outputs))
 	seen := false
+	condition, known := c.known(0).Scalar()
+	never := map[bool]string{true: "else_branch", false: "then_branch"}[condition != 0]
+	if !known || c.of(0).Depends > Constant {
+		never = ""
+	}
 	for _, a := range c.n.Attributes {
-		if a.Graph == nil {
+		if a.Graph == nil || a.Name == never {
 			continue
 		}
 		child := c.s.Child(c.n, a.Graph)

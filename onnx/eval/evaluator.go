@@ -95,6 +95,9 @@ type Failure struct {
 	Err   error
 }
 
+// Given is the node with the attributes that a function hands on to it.
+func (f Failure) Given() *onnx.Node { return f.Scope.resolve(f.Node) }
+
 // Place is that of the node in the main graph: of the call or the node in whose graphs it stands, where it stands in one.
 func (f Failure) Place() int {
 	n := f.Node
@@ -392,20 +395,51 @@ func (s *Scope) Place(name string) (int, bool) {
 }
 
 // Through follows a name that stands for an input of a function call, or
-// through Identity nodes, to where it is made.
+// through Identity nodes and an If that gives back what was made outside of
+// it, to where it is made.
 func (s *Scope) Through(name string) (string, *Scope) {
 	for range 1000 {
 		n, at, there := s.find(name)
 		switch {
 		case n != nil && n.Op == "Identity" && n.Domain == "":
 			name, s = n.Input(0), at
+		case n != nil && n.Op == "If" && n.Domain == "":
+			taken, result := at.handsBack(n, there)
+			if taken == nil {
+				return there, at
+			}
+			name, s = result, taken
 		case n == nil && at != nil && at.names[there] != "":
 			name, s = at.names[there], at.Outer
+		case at != nil:
+			return there, at
 		default:
 			return name, s
 		}
 	}
 	return name, s
+}
+
+// handsBack is the scope of the branch that an If takes, and the name there of what it gives, where that is made outside of the branch, by a node or
+// a call: an exporter asks how many axes a value has, and leaves it as it is. Constants are chosen, by how long the input is.
+func (s *Scope) handsBack(n *onnx.Node, output string) (taken *Scope, result string) {
+	condition, known := s.Input(n, 0).Scalar()
+	branch := "else_branch"
+	if condition != 0 {
+		branch = "then_branch"
+	}
+	a := n.Attribute(branch)
+	if !known || a == nil || a.Graph == nil {
+		return nil, ""
+	}
+	i, made := s.Place(output)
+	if taken = s.Child(n, a.Graph); taken == nil || !made || i >= len(taken.Results) {
+		return nil, ""
+	}
+	if _, at, _ := taken.find(taken.Results[i]); at == taken || at == nil || taken.Tensor(taken.Results[i]) != nil {
+		return nil, ""
+	}
+	return taken, taken.Results[i]
 }
 
 // Tensor returns the constant that a name stands for: an initializer or the

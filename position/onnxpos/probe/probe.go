@@ -149,21 +149,22 @@ func (p *Probe) fitFailures() {
 	}
 }
 
-// givenTo is the input of the graph that a node of it reads as its own input i, perhaps in another type; nil where it reads another value.
+// givenTo is the input of the graph that a node, of it or of a function, reads as its own input i, perhaps in another type; nil where it reads
+// another value.
 func (p *Probe) givenTo(f eval.Failure, i int) *onnx.ValueInfo {
-	name := f.Node.Inputs[i]
+	name, scope := f.Scope.Through(f.Node.Inputs[i])
 	for range maxOnTheWay {
-		n, at := f.Scope.Find(name)
-		if n == nil || at != p.Eval.Main {
+		n, at := scope.Find(name)
+		if n == nil {
 			break
 		}
 		if !eval.Is(n, eval.Elements) {
 			return nil
 		}
-		name = n.Input(0)
+		name, scope = at.Through(n.Input(0))
 	}
 	at := slices.IndexFunc(p.File.Graph.Inputs, func(in *onnx.ValueInfo) bool { return in.Name == name })
-	if at < 0 || f.Scope != p.Eval.Main {
+	if at < 0 || scope != p.Eval.Main {
 		return nil
 	}
 	return p.File.Graph.Inputs[at]
@@ -171,16 +172,16 @@ func (p *Probe) givenTo(f eval.Failure, i int) *onnx.ValueInfo {
 
 // wants are the sizes that a node that fails wants of its input i: a convolution of its data, a Concat of one of two, a Reshape of what it takes apart.
 func wants(f eval.Failure, i int) []int {
-	is := f.Scope.Input(f.Node, i).Shape
+	is, n := f.Scope.Input(f.Node, i).Shape, f.Given()
 	switch {
-	case f.Node.IsConvolution() && i == 0 && len(is) > 1:
+	case n.IsConvolution() && i == 0 && len(is) > 1:
 		out := slices.Clone(is)
-		if weights := f.Node.FilterShape(f.Scope.Input(f.Node, f.Node.Filter()).Shape); len(weights) > 1 {
+		if weights := n.FilterShape(f.Scope.Input(n, n.Filter()).Shape); len(weights) > 1 {
 			channels := 1
-			if f.Node.ChannelsLast() {
+			if n.ChannelsLast() {
 				channels = len(out) - 1
 			}
-			out[channels] = weights[1] * int(f.Node.Int("group", 1))
+			out[channels] = weights[1] * int(n.Int("group", 1))
 		}
 		return out
 	case f.Node.Op == "Concat" && len(f.Node.Inputs) == 2:
