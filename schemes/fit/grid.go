@@ -246,8 +246,8 @@ func startOf(angles, frequencies []float64, step float64, p Precision) float64 {
 		return 0
 	}
 	relative := limit/math.Abs(start) + gridStepError
-	if math.Abs(start/step-1) <= relative {
-		return step // counted from one
+	if whole := math.Round(start / step); whole != 0 && math.Abs(start/step/whole-1) <= relative {
+		return whole * step // counted from one, or cut out of a larger grid
 	}
 	round, digits := roundest(math.Abs(start), relative)
 	if digits > roundDigits {

@@ -62,6 +62,10 @@ func TestGridTables(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got.Sinusoid, ok)
 		}
 	}
+	cut := schemes.Sinusoid{Dim: 32, Base: 10000, Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf, AxisColumns: axesInOrder(32, true), Grid: []int{4, 4}, Rows: 16, Step: 1.0 / 3, Start: 4.0 / 3}
+	if got, ok := GridTable(tableOf(16, 32, Float16, cut.Table().Row), Float16, nil); !ok || math.Abs(got.Sinusoid.Start-cut.Start) > 1e-6 {
+		t.Errorf("cut out, in 16 bits: %v, %v", got.Sinusoid, ok)
+	}
 	plain := schemes.Sinusoid{Dim: 64, Base: 10000, Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf}
 	if got, ok := GridTable(tableOf(64, 64, Float32, plain.Table().Row), Float32, nil); ok {
 		t.Errorf("a table of one axis passes as %v", got.Sinusoid)
