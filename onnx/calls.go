@@ -49,6 +49,42 @@ func (f *File) asOperator(n *Node) {
 	n.Op, n.Domain, n.Attributes, n.calls = c.operator.Op, c.operator.Domain, attributes, true
 }
 
+// asConcat has the two nodes that put tensors together by way of a sequence be the Concat that they are, as torch_lib writes torch.cat
+// (SequenceConstruct, and ConcatFromSequence in the function aten_cat): it stands where the sequence is made. Neither is removed.
+func (g *Graph) asConcat() {
+	var joins []*Node
+	for _, n := range g.Nodes {
+		if n.Op == "ConcatFromSequence" && n.Domain == "" && n.Int("new_axis", 0) == 0 && !n.refers() && len(n.makes) == 1 && n.makes[0] >= 0 && len(n.inputs) == 1 && n.inputs[0].value >= 0 {
+			joins = append(joins, n)
+		}
+	}
+	if len(joins) == 0 {
+		return
+	}
+	read := make([]int, len(g.wiring.values))
+	for _, n := range g.Nodes {
+		g.reads(n, func(value int32) { read[value]++ })
+	}
+	for _, o := range g.Outputs {
+		if number, ok := g.wiring.Number(o.Name); ok {
+			read[number]++
+		}
+	}
+	for _, n := range joins {
+		list, made := n.inputs[0].value, n.makes[0]
+		of := g.wiring.values[list].producer
+		if of == nil || of.Op != "SequenceConstruct" || of.Domain != "" || read[list] > 1 || len(of.makes) != 1 {
+			continue
+		}
+		of.Op, of.Attributes, of.calls, of.joins = "Concat", n.Attributes, true, true
+		n.Op, n.Domain, n.Attributes, n.calls, n.joins = "Identity", "", nil, true, true
+		of.makes, n.makes = n.makes, of.makes
+		of.Outputs, n.Outputs = n.Outputs, of.Outputs
+		g.wiring.values[made].producer, g.wiring.values[list].producer = of, n
+		n.inputs[0].value, n.inputs[0].written, n.Inputs[0] = made, made, of.Outputs[0]
+	}
+}
+
 // maxOperatorBody bounds the nodes of a function that may be an operator.
 const maxOperatorBody = 12
 

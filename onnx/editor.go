@@ -487,7 +487,7 @@ func (e *Editor) Plan() (patch.Plan, error) {
 	}
 	changes := slices.Concat(e.changes, e.renameChanges(), e.tableChanges(), copies)
 	if n := e.inFunction; n != nil {
-		return p, &UnsupportedError{Place: n.Title(), What: "it calls a function of the file, whose attributes and inputs are not changed: inline the functions first (onnx.inliner)"}
+		return p, &UnsupportedError{Place: n.Title(), What: "it calls a function of the file, or is one of two nodes that act as one operator, and its attributes and inputs are not changed: inline the functions first (onnx.inliner)"}
 	}
 	taken := map[string]bool{}
 	for _, d := range e.file.DataFiles() {

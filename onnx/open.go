@@ -120,6 +120,7 @@ func (f *File) finish() error {
 	}
 	f.asOperators(functions)
 	f.Graphs(func(g *Graph) {
+		g.asConcat()
 		g.seeThrough(f)
 		g.finish()
 	})

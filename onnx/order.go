@@ -61,18 +61,24 @@ func (g *Graph) sort() {
 	g.Nodes = sorted
 }
 
-// needs visits the nodes of the graph whose outputs a node reads, itself or in the graphs inside of it.
+// needs visits the nodes of the graph whose outputs a node reads.
 func (g *Graph) needs(n *Node, visit func(*Node)) {
-	needs := func(value int32) {
-		if value >= 0 && g.wiring.values[value].producer != nil {
-			visit(g.wiring.values[value].producer)
+	g.reads(n, func(value int32) {
+		if p := g.wiring.values[value].producer; p != nil {
+			visit(p)
+		}
+	})
+}
+
+// reads visits the values of the graph that a node reads, itself or in the graphs inside of it.
+func (g *Graph) reads(n *Node, visit func(value int32)) {
+	for _, in := range n.inputs {
+		if in.value >= 0 {
+			visit(in.value)
 		}
 	}
-	for _, in := range n.inputs {
-		needs(in.value)
-	}
 	if g.nested {
-		n.captures(func(value int) { needs(int32(value)) })
+		n.captures(func(value int) { visit(int32(value)) })
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/internal/block"
@@ -637,6 +638,11 @@ func (p *parser) dim(v *ValueInfo, fr *frame, f field) error {
 		}
 		return err
 	})
+	if n, not := strconv.ParseUint(d.Param, 10, 31); not == nil && n > 1 && int(n) != len(v.Dims) {
+		// torch.onnx.dynamo_export of torch 2.1 names an axis of a fixed size by the size; a number that is the axis's own, or names a
+		// batch of one, may be no size.
+		d.Value, d.Param = int64(n), ""
+	}
 	v.Dims = append(v.Dims, d)
 	return err
 }

@@ -94,6 +94,9 @@ func (e *Editor) remove(n *Node, why string) {
 	if e.gone == nil {
 		e.gone = map[*Node]bool{}
 	}
+	if n.joins { // and what would become of the other?
+		e.inFunction = n
+	}
 	e.gone[n] = true
 	e.record(n.frame.parent, n.frame.tag, n.frame.end-n.frame.tag, nil, why)
 }
