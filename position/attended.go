@@ -31,7 +31,7 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 	within := map[schemes.SlidingWindow]bool{}
 	for _, a := range m.Attentions() {
 		switch rotates := slices.ContainsFunc(a.Encodings, func(k int) bool { _, ok := m.Sites()[k].Encoding().Scheme.(schemes.Rotary); return ok }); {
-		case a.Unsupported != "" && (len(a.Encodings) == 0 || a.Window == nil):
+		case a.Unsupported != "" && (a.Window == nil || len(a.Encodings) == 0 && a.Unsupported != a.Closed): // but for how weights are made it is followed
 			return e
 		case slices.Contains(a.Encodings, i):
 			turned, layers = append(turned, a), append(layers, a.Layer)
