@@ -30,9 +30,6 @@ type End struct {
 // nothing seems to bound. It is the zero End where the input is not of tokens with a free
 // length.
 func (p *Probe) Bound(upTo int) End {
-	if p.ends == nil {
-		p.ends = map[int]End{}
-	}
 	end, asked := p.ends[upTo]
 	if !asked {
 		end = p.findEnd(upTo)
@@ -201,9 +198,6 @@ func (p *Probe) sees(f *eval.Failure, failed, length int) bool {
 func (p *Probe) FailsAt(length int) *eval.Failure {
 	if f, asked := p.failed[length]; asked {
 		return f
-	}
-	if p.failed == nil {
-		p.failed = map[int]*eval.Failure{}
 	}
 	f := p.failsFirst(length)
 	p.failed[length] = f

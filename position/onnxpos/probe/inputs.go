@@ -29,6 +29,7 @@ type Sizes struct {
 	pasts               *map[onnx.InputAxis]bool // axes that run over cached tokens, beside those that say so
 	rows                *map[onnx.InputAxis]bool // first axes that run over tokens, and over no batch
 	demanded            *map[onnx.InputAxis]int  // what the graph's operators demand; nil: nothing
+	more                *map[onnx.InputAxis]int  // how many places axes have beside those of the tokens, at every length
 }
 
 // unnamed are names that exporters give axes which have none: torch.export's s0, s77; the unk__12 and dim_3 of converters and of shape
@@ -42,6 +43,11 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 	d, rank := in.Dims[axis], len(in.Dims)
 	if d.Value >= 0 {
 		return int(d.Value)
+	}
+	if s.more != nil {
+		if n := (*s.more)[onnx.InputAxis{Input: in.Name, Axis: axis}]; n > 0 {
+			return s.Length + s.past + n
+		}
 	}
 	if s.demanded != nil {
 		if n := (*s.demanded)[onnx.InputAxis{Input: in.Name, Axis: axis}]; n > 0 {

@@ -62,7 +62,9 @@ type Probe struct {
 }
 
 // New prepares the probes of a file, within a budget of all of them.
-func New(f *onnx.File, budget *eval.Budget) *Probe { return &Probe{File: f, Budget: budget} }
+func New(f *onnx.File, budget *eval.Budget) *Probe {
+	return &Probe{File: f, Budget: budget, ends: map[int]End{}, failed: map[int]*eval.Failure{}}
+}
 
 // Run chooses sizes at which the graph runs, small ones, and evaluates it there; one that takes one token at a time for one call.
 func (p *Probe) Run() {
@@ -82,6 +84,38 @@ func (p *Probe) Run() {
 	}
 	if len(p.Eval.Failures) > 0 {
 		p.probePair()
+	}
+	p.fitMore()
+}
+
+// fitMore has axes that want more places than there are tokens (of a mask, over a prompt that is learned or queries as well) have as many more at
+// every length, where the graph runs so with one token more, and not else.
+func (p *Probe) fitMore() {
+	was, held, next := p.Sizes, p.demanded, p.Sizes.Length+1
+	if len(held) == 0 || len(p.Eval.Failures) > 0 || p.FixedLength() > 0 || p.TokenInput() == nil || p.firstAt(p.Sized(next)) == nil {
+		return
+	}
+	others := p.otherSequences()
+	for _, group := range others {
+		more, demanded := map[onnx.InputAxis]int{}, maps.Clone(held)
+		for _, d := range group {
+			if n := held[d] - was.Length - was.past; held[d] > 0 && n > 0 {
+				more[d] = n
+				delete(demanded, d)
+			}
+		}
+		for _, apart := range []bool{false, true} {
+			for _, d := range slices.Concat(others...) {
+				if apart && more[d] == 0 { // other sequences stay as long as they are
+					demanded[d] = cmp.Or(demanded[d], was.Length)
+				}
+			}
+			if p.Sizes.more, p.Sizes.demanded = &more, &demanded; len(more) > 0 && p.firstAt(p.Sized(next)) == nil {
+				p.demanded, p.Sizes.demanded = demanded, &p.demanded
+				return
+			}
+		}
+		p.Sizes = was
 	}
 }
 
