@@ -591,7 +591,7 @@ func (l *Labels) untrained(e *event) {
 		return
 	}
 	v := e.scope.Value(e.node.Input(e.input))
-	if !v.Known() || !ofRows(v.Shape, len(along)) {
+	if !v.Known() || !ofRows(v.Shape, len(along)) || e.isAccumulator() {
 		return
 	}
 	for i := range v.Len() {
@@ -605,6 +605,14 @@ func (l *Labels) untrained(e *event) {
 			l.Untrained = append(l.Untrained, t)
 		}
 	}
+}
+
+// isAccumulator reports whether numbers are added to what was put into places of others (torch.Tensor.index_add): what a sum begins with.
+func (e *event) isAccumulator() bool {
+	return slices.ContainsFunc(e.node.Inputs, func(in string) bool {
+		n, _ := e.scope.Find(in)
+		return n != nil && eval.Is(n, eval.Scattering)
+	})
 }
 
 // isWeighed reports whether what a node adds goes into a Softmax: scores, also those of queries that the model has itself.

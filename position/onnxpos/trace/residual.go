@@ -67,12 +67,20 @@ func summand(n *onnx.Node) string {
 	return ""
 }
 
+// maxAhead bounds what stands between a convolution and what it reads: zeros by a node of their own, as tf2onnx has them, and a scale for each
+// channel (HuBERT's conv_pos_batch_norm).
+const maxAhead = 2
+
 // Residual follows a convolution's output to an Add of what the convolution
 // read, or of what attention made of it; nil where there is none.
 func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
 	read := LaidOut(s, n.Input(0))
-	if pad, at := s.Find(read); pad != nil && at == s && eval.Is(pad, eval.Padding) { // by a node of its own, as tf2onnx has it
-		read = LaidOut(s, pad.Input(0))
+	for range maxAhead {
+		ahead, at := s.Find(read)
+		if ahead == nil || at != s || !eval.Is(ahead, eval.Padding|eval.ByChannel) {
+			break
+		}
+		read = LaidOut(s, ahead.Input(0))
 	}
 	line := len(s.Value(n.Output(0)).Shape) == 3
 	isRead := func(in string) bool {
