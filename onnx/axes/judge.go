@@ -275,6 +275,16 @@ func (l *Labels) InputPositions(name string, axis int) (positions, attend bool) 
 	return positions, attend || positions && slices.ContainsFunc(l.attending, func(a *Atom) bool { return a.isOf(func(in onnx.InputAxis) bool { return in == is }) })
 }
 
+// HasPositions reports whether any axis of an input runs over positions.
+func (l *Labels) HasPositions() bool {
+	for _, axes := range l.inputAxes {
+		if slices.ContainsFunc(axes, func(a *Atom) bool { return l.positions(Axis{{Atom: a}}) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // InputSees reports whether places along an axis of a graph input see each other.
 func (l *Labels) InputSees(in onnx.InputAxis) bool {
 	return slices.ContainsFunc(l.inputAxes[in.Input], func(a *Atom) bool { return slices.Contains(a.root().inputs, in) && a.sees() })

@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/cut"
 	"github.com/modelpatch/modelpatch/position/onnxpos/ranks"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -38,6 +39,9 @@ func (m *Model) withoutEncoding() site.Site {
 		return m.unknownAt(in.Name, fmt.Sprintf("it declares no shape; with one of %d axes, which was tried, no position shows", len(in.Dims)))
 	}
 	l := m.labels()
+	if n := cut.First(m.graph.Eval.Scopes()); n != nil && !l.HasPositions() { // what is weighed may be channels, or places that were not followed
+		return m.unknownAt(n.Title(), "places are compared here, and no axis of the inputs is known to run over positions: what differs between them does not show")
+	}
 	order := slices.Clone(l.Order)
 	for _, x := range l.Meetings {
 		if !m.namesPlaces(x) {

@@ -71,6 +71,18 @@ func IsFused(n *onnx.Node) (fused, runs bool) {
 	return eval.Is(n, eval.Attention), eval.Is(n, eval.Attention) && dataInputs(n) != nil
 }
 
+// First is the first Softmax in some scopes of what data give in products with data, for several places; nil where there is none.
+func First(scopes []*eval.Scope) *onnx.Node {
+	for _, s := range scopes {
+		for _, n := range s.Graph.Nodes {
+			if eval.Weighs(n) && len(s.Value(n.Input(0)).Shape) > 2 && Find(s, n) != nil {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
 // Find cuts out the attention of a Softmax or of a fused operator of the main graph; nil
 // where a Softmax is none of an attention.
 func Find(s *eval.Scope, anchor *onnx.Node) *Cut { return find(s, anchor, map[string]bool{}) }

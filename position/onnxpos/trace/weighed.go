@@ -25,7 +25,7 @@ func Weighed(s *eval.Scope) map[*onnx.Node]bool {
 	s.Spend(len(s.Graph.Nodes))
 	for _, n := range s.Graph.Nodes {
 		row := eval.Lookup(n.Domain, n.Op)
-		if learns(n, 0) || row.Axes == 0 && slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && s.Value(name).Known() && s.Value(name).Len() > 1 }) {
+		if learns(n, 0) || eval.Weighs(n) && scales(s, n) || row.Axes == 0 && slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && s.Value(name).Known() && s.Value(name).Len() > 1 }) {
 			add(n)
 		}
 	}
@@ -43,6 +43,22 @@ func Weighed(s *eval.Scope) map[*onnx.Node]bool {
 		}
 	}
 	return out
+}
+
+// scales reports whether weights are products with data, element by element: of what a window holds, which is summed up then.
+func scales(s *eval.Scope, weights *onnx.Node) bool {
+	made := []string{weights.Output(0)}
+	for i := 0; i < len(made) && i < maxLayouts; i++ {
+		for _, c := range s.Consumers(made[i]) {
+			if eval.Is(c, eval.Scaling) {
+				return true
+			}
+			if eval.Is(c, eval.Layout|eval.Repetition) {
+				made = append(made, c.Output(0))
+			}
+		}
+	}
+	return false
 }
 
 // learns reports whether a node is learned, or one in its bodies, or not known.
