@@ -632,7 +632,7 @@ func (p *Probe) flattened(f eval.Failure, add func(int)) {
 	}
 	sizes = sizes[:min(len(sizes), maxCompared)]
 	length := max(p.Sizes.Length, 1)
-	if have, into := f.Scope.Input(f.Node, 0).Len(), f.Scope.Input(f.Node, 1); f.Node.Op == "Reshape" && into.Known() && len(into.Ints) < maxCompared && !slices.Contains(into.Ints, 0) { // all elements of a sequence of the batch
+	if have, into := f.Scope.Input(f.Node, 0).Len(), f.Scope.Input(f.Node, 1); f.Node.Op == "Reshape" && into.Known() && len(into.Ints) < maxCompared && (slices.Contains(into.Ints, -1) || len(into.Ints) == 1) && !slices.Contains(into.Ints, 0) { // all elements of a sequence of the batch
 		wants := 1
 		for _, n := range into.Ints {
 			wants = min(wants*int(min(max(n, 1), maxInputs)), maxInputs) // which is no length any more
