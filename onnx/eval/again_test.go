@@ -198,4 +198,9 @@ func TestBranchHandsOn(t *testing.T) {
 			t.Errorf("%s of a branch leads to nothing", s.Results[0])
 		}
 	}
+	for given, want := range map[string]string{"made": "computed", "constant": "constant", "renamed": "renamed"} { // constants are chosen
+		if name, at := e.Main.Through(given); name != want || at != e.Main {
+			t.Errorf("%s is what %s is, want %s", given, name, want)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -69,6 +70,20 @@ func TestOtherCalls(t *testing.T) {
 	}))
 	if n := position.Length(half, half.Describe()).Capacity; n == nil || *n != 16 {
 		t.Errorf("a graph of which the other branch ends at 16 positions: %v", n)
+	}
+}
+
+// TestDecidedBranches: of an If that is decided by a constant one branch counts, and what it gives back as it came is followed to where it was made.
+func TestDecidedBranches(t *testing.T) {
+	m := opened(t, saved(t, func(m *onnx.NewModel) {
+		freeText(m, 8)
+		m.Initializers = append(m.Initializers, noise("wpe", 16, 8), onnx.NewTensor{Name: "never", Type: onnx.Bool, Raw: []byte{0}})
+		m.Nodes = slices.Concat(m.Nodes[:4], []onnx.NewNode{
+			branches("never", "same", []int64{1, -1, 8}, []onnx.NewNode{node("Unique", "sorted", "te")}, []onnx.NewNode{node("Identity", "as it came", "te")}),
+			node("Gather", "pe", "wpe", "p"), node("Add", "h0", "same", "pe"), node("MatMul", "h", "h0", "W")})
+	}))
+	if e := m.Sites()[0].Encoding(); len(m.Sites()) != 1 || fmt.Sprint(e.Scheme) != fmt.Sprint(schemes.Learned{Rows: 16, Dim: 8}) {
+		t.Errorf("%v: %v", e.Scheme, e.Evidence)
 	}
 }
 

@@ -1247,6 +1247,95 @@ class TwoWeights(nn.Module):
         return x + (weights @ v).transpose(1, 2).flatten(2)
 
 
+class Prompted(nn.Module):
+    """A learned prompt ahead of the tokens, and a mask over both (prefix tuning, InstructBLIP's queries)."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.rows, self.prompt = nn.Embedding(V, D), nn.Embedding(N, D), nn.Parameter(torch.zeros(1, 3, D))
+        self.qkv = nn.Linear(D, 3 * D)
+
+    def forward(self, input_ids, attention_mask):
+        x = self.embed(input_ids) + self.rows(torch.arange(input_ids.shape[1]))
+        q, k, v = self.qkv(torch.cat([self.prompt.expand(x.shape[0], -1, -1), x], 1)).chunk(3, -1)
+        scores = q @ k.transpose(-1, -2) / 4 + (1.0 - attention_mask[:, None].float()) * -1e4
+        return scores.softmax(-1) @ v
+
+
+class Present(nn.Module):
+    """Sinusoids of positions that are counted over tokens with any content."""
+
+    def forward(self, x):
+        there = (x.abs().sum(-1) > 0).long()
+        angles = (there.cumsum(1) * there)[..., None].float() * 10000.0 ** -(torch.arange(0, D, 2).float() / D)
+        return x + torch.cat([angles.sin(), angles.cos()], -1)
+
+
+class Channelled(nn.Module):
+    """A positional convolution behind a scale for each channel (HuBERT's conv_pos_batch_norm)."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.conv = nn.BatchNorm1d(D), nn.Conv1d(D, D, 3, padding=1, groups=4)
+
+    def forward(self, x):
+        return x + nn.functional.gelu(self.conv(self.norm(x.transpose(1, 2)))).transpose(1, 2)
+
+
+class Routed(nn.Module):
+    """What an expert gives is added to zeros, for as many tokens as were traced (mixtures of experts)."""
+
+    def __init__(self):
+        super().__init__()
+        self.expert = nn.Linear(D, D)
+
+    def forward(self, x):
+        return torch.zeros(7, D).index_add(0, torch.arange(7).flip(0), self.expert(x.reshape(-1, D))).view(x.shape)
+
+
+class Windowed(nn.Module):
+    """Attention to nine neighbours, with a bias for each offset, whose weights are multiplied element by element (SASA, NAT in plain operators)."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.qkv, self.bias = nn.Conv2d(3, D, 8, 8), nn.Conv2d(D, 3 * D, 1), nn.Parameter(torch.zeros(1, H, 9, 1))
+
+    def forward(self, pixels):
+        x = self.conv(pixels)
+        q, k, v = self.qkv(x).chunk(3, 1)
+        unfold = lambda t: nn.functional.unfold(t, 3, padding=1).view(-1, H, HD, 9, 16)
+        weights = ((q.view(-1, H, HD, 1, 16) * unfold(k)).sum(2) + self.bias).softmax(2)
+        return x + (weights[:, :, None] * unfold(v)).sum(3).view(-1, D, 4, 4)
+
+
+class Blocks(nn.Module):
+    """Queries of a block look at a halo around it, with a vector for each distance (HaloNet)."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.kv, self.out = nn.Linear(D, D, bias=False), nn.Linear(D, 2 * D, bias=False), nn.Linear(D, D)
+        self.height, self.width = nn.Parameter(torch.zeros(15, HD)), nn.Parameter(torch.zeros(15, HD))
+
+    def along(self, q, table):  # (…, 4, HD) to distances, and these to places: (…, 4, 8)
+        x = torch.einsum("bxyd,rd->bxyr", q, table)
+        b = x.shape[0]
+        x = torch.cat([x.reshape(b * 4, 4, 15), torch.zeros(b * 4, 4, 1)], 2).flatten(1)
+        x = torch.cat([x, torch.zeros(x.shape[0], 11)], 1).reshape(-1, 5, 15)[:, :4, -8:].reshape(b, 4, 1, 4, 8)
+        return x.expand(b, 4, 8, 4, 8)
+
+    def forward(self, x):
+        b = x.shape[0]
+        q = x.view(b, D, 2, 4, 2, 4).permute(0, 2, 4, 3, 5, 1).reshape(-1, 16, D)
+        kv = nn.functional.unfold(x, 8, stride=4, padding=2).view(b, D, 64, 4).permute(0, 3, 2, 1).reshape(-1, 64, D)
+        heads = lambda t: t.reshape(t.shape[0], -1, H, HD).transpose(1, 2).reshape(-1, t.shape[1], HD)
+        q, k, v = heads(self.q(q)), *map(heads, self.kv(kv).chunk(2, -1))
+        grid = q.view(-1, 4, 4, HD)
+        of_rows = self.along(grid.transpose(1, 2), self.height).permute(0, 3, 1, 4, 2).reshape(-1, 16, 64)
+        scores = torch.einsum("bid,bjd->bij", q, k) + self.along(grid, self.width).permute(0, 1, 3, 2, 4).reshape(-1, 16, 64) + of_rows
+        y = torch.einsum("bij,bjd->bid", scores.softmax(-1), v).view(-1, H, 16, HD).transpose(1, 2).reshape(-1, 16, D)
+        return self.out(y).view(b, 2, 2, 4, 4, D).permute(0, 5, 1, 3, 2, 4).reshape(b, D, 8, 8)
+
+
 def learned(form, rows, capacity, **more):
     return dict(scheme="learned", form=form, capacity=capacity, parameters=dict(rows=rows, dim=D, **more))
 
@@ -1610,6 +1699,31 @@ def optimised(folder):
     ]
 
 
+def unordered(folder):
+    """Nodes in no order in which they run, masks that are longer than texts, and what is added in windows or blocks."""
+    free = {"input_ids": {0: "batch", 1: "seq"}, "attention_mask": {0: "batch", 1: "total"}}
+    script(folder, "prompt-mask", Prompted(), (*IDS, torch.ones(1, 10, dtype=torch.long)), ("input_ids", "attention_mask"), free)
+    script(folder, "conv-channels", Text(add=Channelled()))
+    script(folder, "zeros-added", Text(add=Routed(), rotate=Lucid()))
+    script(folder, "image-window", Windowed(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
+    script(folder, "image-blocks", Blocks(), (torch.randn(1, D, 8, 8),), ("pixel_values",), {"pixel_values": {0: "batch"}})
+    script(folder, "sinusoid-unordered", Text(add=Present()))
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../variants"))
+    import rewrites
+
+    path = Path(folder, "sinusoid-unordered.onnx")
+    rewrites.last_first(path, path)
+    unknown = [dict(scheme="unknown", form="runtime", capacity=None, parameters={})]
+    return [
+        entry("prompt-mask", [learned("table", N, N)], N, "error"),
+        entry("conv-channels", [dict(scheme="conv", form=None, capacity=None, parameters={})], None, "continues"),
+        entry("zeros-added", [rope("runtime", 500000.0)], 7, "error"),
+        entry("image-window", unknown, None, "error"),
+        entry("image-blocks", unknown, None, "error"),
+        entry("sinusoid-unordered", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=D, base=10000.0))], None, "continues"),
+    ]
+
+
 def main(folder):
     os.makedirs(folder, exist_ok=True)
     free, none = {"pixel_values": {0: "batch"}}, []
@@ -1705,7 +1819,7 @@ def main(folder):
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
-    none += places(folder) + idioms(folder) + misread(folder) + counted(folder) + declared(folder) + optimised(folder)
+    none += places(folder) + idioms(folder) + misread(folder) + counted(folder) + declared(folder) + optimised(folder) + unordered(folder)
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:
