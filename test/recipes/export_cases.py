@@ -1271,6 +1271,17 @@ class Present(nn.Module):
         return x + torch.cat([angles.sin(), angles.cos()], -1)
 
 
+class Some(nn.Module):
+    """Two layers, of which the second does not rotate (SmolLM3, Cohere 2)."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.first, self.second = nn.Embedding(V, D), Attention(rotate=Lucid()), Attention()
+
+    def forward(self, input_ids):
+        return self.second(self.first(self.embed(input_ids)))
+
+
 class Channelled(nn.Module):
     """A positional convolution behind a scale for each channel (HuBERT's conv_pos_batch_norm)."""
 
@@ -1708,16 +1719,20 @@ def unordered(folder):
     script(folder, "image-window", Windowed(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     script(folder, "image-blocks", Blocks(), (torch.randn(1, D, 8, 8),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     script(folder, "sinusoid-unordered", Text(add=Present()))
+    script(folder, "rope-some", Some(), opset=18)
     sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../variants"))
     import rewrites
 
     path = Path(folder, "sinusoid-unordered.onnx")
     rewrites.last_first(path, path)
+    path = Path(folder, "rope-some.onnx")
+    rewrites.REWRITES["softmax-by-nodes"](path, path)
     unknown = [dict(scheme="unknown", form="runtime", capacity=None, parameters={})]
     return [
         entry("prompt-mask", [learned("table", N, N)], N, "error"),
         entry("conv-channels", [dict(scheme="conv", form=None, capacity=None, parameters={})], None, "continues"),
         entry("zeros-added", [rope("runtime", 500000.0)], 7, "error"),
+        entry("rope-some", [rope("runtime", 500000.0, unrotated_layers=[1])], None, "continues"),
         entry("image-window", unknown, None, "error"),
         entry("image-blocks", unknown, None, "error"),
         entry("sinusoid-unordered", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=D, base=10000.0))], None, "continues"),
