@@ -423,4 +423,7 @@ MORE = [
     Fault("decided-branch", "onnx/axes/axes.go", "a.Graph == nil || a.Name == never {", "a.Graph == nil || a.Name == never && a.Graph == nil {", "a table behind a branch that is never taken is unknown", (OP,)),
     Fault("handed-back", "onnx/eval/evaluator.go", "case n != nil && n.Op == \"If\" && n.Domain == \"\":", "case n != nil && n.Op == \"If\" && n.Domain == \"none\":", "what a branch gives back as it came is not followed", ("./onnx/eval",)),
     Fault("weights-by-nodes", "position/attended.go", "len(a.Encodings) == 0 && a.Unsupported != a.Closed)", "len(a.Encodings) == 0)", "layers that do not rotate are not told where a Softmax is written out", (OP,)),
+    Fault("ext-by-type", f"{GP}/hparams/attending.go", "m.Arch.Uses(arch.KeyExtFactor) && v >= 0", "m.Arch.Uses(arch.KeyExtFactor) && v < 0", "linear scaling is told where the engine computes YaRN", (GP,)),
+    Fault("yarn-amplitude-key", f"{GP}/operator/scaling.go", "case m.Arch.Uses(arch.KeyYarnAttn):", "case false:", "an amplitude of grok's own key is not told", (GP,)),
+    Fault("ext-stays", f"{GP}/rotary/store.go", "!overrides || r.m.Arch.Uses(k)", "!overrides", "linear scaling is stored, and the engine computes YaRN by a key that stays", (GP,)),
 ]

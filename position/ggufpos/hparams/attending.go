@@ -62,6 +62,18 @@ func (m *Model) Attending(kinds []int, window int, sliding, first bool) (a schem
 	return a
 }
 
+// Extrapolation is how much of YaRN's ramp the engine computes with: where the architecture reads it the key says so, whatever the
+// type, else all of it under type yarn and nothing of it under others (llama_context::llama_context, "negative indicates 'not set'").
+func (m *Model) Extrapolation() float64 {
+	if v, ok := m.Real(arch.KeyExtFactor); ok && m.Arch.Uses(arch.KeyExtFactor) && v >= 0 {
+		return v
+	}
+	if kind, _ := m.Text(arch.KeyType); kind == arch.TypeYaRN && !m.Ignores(arch.KeyType) {
+		return 1
+	}
+	return 0
+}
+
 // YaRNAmplitude is by what YaRN of a factor multiplies cos and sin in an architecture, without rope.scaling.attn_factor
 // (llama_context::llama_context, dsv4_rope_attn_factor of deepseek4.cpp).
 func (m *Model) YaRNAmplitude(factor float64) float64 {

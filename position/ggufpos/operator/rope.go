@@ -20,10 +20,10 @@ type Rope struct {
 	Sections  []int   // of M-RoPE, in pairs; nil: none
 	Factor    float64 // s: positions are divided by it; 1: nothing
 	Yarn      bool
+	ramped    float64 // how much of YaRN's ramp counts, where Yarn is set
 	Original  int // positions that the model was trained with
 	betaFast  float64
 	betaSlow  float64
-	attention float64 // A: rope.scaling.attn_factor
 	amplitude float64 // M: what cos and sin are multiplied by
 	// FactorWidth is how many numbers engines want in each factor tensor.
 	FactorWidth int
@@ -37,7 +37,7 @@ type Rope struct {
 
 // New reads what the engine would compute with, in sliding layers or the others.
 func New(m *hparams.Model, sliding bool) Rope {
-	e := Rope{Base: m.RealOr(arch.KeyBase, 10000), Factor: 1, attention: 1, amplitude: 1, betaFast: 32, betaSlow: 1}
+	e := Rope{Base: m.RealOr(arch.KeyBase, 10000), Factor: 1, amplitude: 1, betaFast: 32, betaSlow: 1}
 	e.Pairing = m.Arch.Pairing
 	e.dimensions(m, sliding)
 	e.FactorWidth = factorWidth(m, e.Dims)
@@ -64,15 +64,14 @@ func New(m *hparams.Model, sliding bool) Rope {
 	case w.Scale == "one" && !m.Ignores(arch.KeyAttnFactor):
 		// Measured with gemma3: YaRN's own amplitude does not reach these
 		// layers, the key does.
-		e.attention = m.RealOr(arch.KeyAttnFactor, 1)
-		e.amplitude = e.attention
+		e.amplitude = m.RealOr(arch.KeyAttnFactor, 1)
 	}
 	return e
 }
 
 // NewUnscaled is a rotation by freq_base of layers that slide, on which no key of scaling acts.
 func NewUnscaled(m *hparams.Model) Rope {
-	e := Rope{Base: m.RealOr(arch.KeyBase, 10000), Factor: 1, attention: 1, amplitude: 1, Pairing: m.Arch.Pairing}
+	e := Rope{Base: m.RealOr(arch.KeyBase, 10000), Factor: 1, amplitude: 1, Pairing: m.Arch.Pairing}
 	e.dimensions(m, true)
 	return e
 }

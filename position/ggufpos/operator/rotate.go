@@ -39,6 +39,7 @@ func (e *Rope) angle(i int, pos float64, divisors []float64, low, high float64) 
 		return interpolated
 	}
 	ramp := 1 - math.Min(1, math.Max(0, (float64(i)-low)/math.Max(0.001, high-low)))
+	ramp *= e.ramped // ggml's rope_yarn
 	return interpolated*(1-ramp) + theta*ramp
 }
 

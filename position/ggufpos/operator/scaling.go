@@ -27,12 +27,10 @@ func (e *Rope) scaling(m *hparams.Model, sliding bool) {
 	if kind == arch.TypeNone && sliding && !m.Ignores(arch.KeyFactor) && arch.ScalesWithNone(m.Family()) {
 		e.Factor = scaleFactor(m) // trap 2: these take 1/factor whatever the type
 	}
-	e.Yarn = kind == arch.TypeYaRN && !m.Ignores(arch.KeyType)
+	e.ramped = m.Extrapolation()
+	e.Yarn = e.ramped != 0
 	if e.Original, _ = m.Count(arch.KeyOriginal); e.Original == 0 {
 		e.Original, _ = m.Count(arch.KeyContext)
-	}
-	if !m.Ignores(arch.KeyAttnFactor) {
-		e.attention = m.RealOr(arch.KeyAttnFactor, 1)
 	}
 	e.betas(m)
 	e.amplitude = e.readAmplitude(m)
@@ -64,12 +62,20 @@ func (e *Rope) betas(m *hparams.Model) {
 	}
 }
 
-// readAmplitude is M, by which cos and sin are multiplied.
+// readAmplitude is M, by which cos and sin are multiplied. YaRN puts its own in the place of
+// rope.scaling.yarn_attn_factor (llama_context::llama_context).
 func (e *Rope) readAmplitude(m *hparams.Model) float64 {
-	if !e.Yarn {
-		return e.attention
+	a := 1.0
+	if !m.Ignores(arch.KeyAttnFactor) {
+		a = m.RealOr(arch.KeyAttnFactor, 1)
 	}
-	return e.attention * m.YaRNAmplitude(e.Factor)
+	switch {
+	case e.Yarn:
+		a *= m.YaRNAmplitude(e.Factor)
+	case m.Arch.Uses(arch.KeyYarnAttn):
+		a *= m.RealOr(arch.KeyYarnAttn, 1)
+	}
+	return a
 }
 
 // factorTensors reads the divisors that the engine would use.
@@ -172,7 +178,7 @@ func (e *Rope) Scheme() schemes.Rotary {
 
 // scaled names the scaling.
 func (e *Rope) scaled() schemes.Scaling {
-	plain := schemes.Scaling{Type: schemes.ScalingNone}.WithAttentionFactor(e.attention)
+	plain := schemes.Scaling{Type: schemes.ScalingNone}.WithAttentionFactor(e.amplitude)
 	switch {
 	case e.Long != nil || e.Short != nil:
 		return e.longRoPE()
@@ -181,6 +187,8 @@ func (e *Rope) scaled() schemes.Scaling {
 	case e.Factor == 1 && e.Alpha > 0 && e.Alpha != 1 && e.HeadDim == e.Dims: // other scalings come on top of the base
 		plain.Type, plain.Factor = schemes.ScalingNTK, e.Alpha
 	case e.Factor == 1:
+	case e.Yarn && e.ramped != 1:
+		plain.Type, plain.Frequencies = schemes.ScalingCustom, e.frequencies()
 	case e.Yarn:
 		return schemes.Scaling{Type: schemes.ScalingYaRN, Factor: e.Factor, OriginalLength: e.Original, AttentionFactor: e.amplitude, BetaFast: e.betaFast, BetaSlow: e.betaSlow}
 	default:

@@ -40,7 +40,7 @@ func checkScaling(m *hparams.Model) {
 	case !stated && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor):
 		m.Report("gguf-factor-without-type", report.LevelNote, fmt.Sprintf("a factor of %g without rope.scaling.type counts as linear", s), "", m.WhereKey(arch.KeyFactor))
 	}
-	if n, ok := m.Count(arch.KeyOriginal); kind == arch.TypeYaRN && (!ok || n == 0) && m.Arch.Uses(arch.KeyOriginal) {
+	if n, ok := m.Count(arch.KeyOriginal); m.Extrapolation() != 0 && (!ok || n == 0) && m.Arch.Uses(arch.KeyOriginal) {
 		m.Warn("gguf-original-length-missing", arch.KeyOriginal, "YaRN without original_context_length: context_length is taken, and raising it would change YaRN", "extend writes it down")
 	} else if c, stated := m.Count(arch.KeyContext); ok && stated && n > c {
 		m.Warn("gguf-original-length-value", arch.KeyOriginal, fmt.Sprintf("original_context_length %d is more than context_length %d", n, c), "")

@@ -231,8 +231,10 @@ func (r *Rope) clear() {
 
 // clearKeys takes away the keys of the scaling that is there.
 func (r *Rope) clearKeys() {
-	for _, k := range []string{arch.KeyType, arch.KeyFactor, arch.KeyScaleLinear, arch.KeyAttnFactor} {
-		r.m.Edit.Delete(r.m.Key(k), "scaling as it was")
+	for _, k := range []string{arch.KeyType, arch.KeyFactor, arch.KeyScaleLinear, arch.KeyAttnFactor, arch.KeyExtFactor, arch.KeyYarnAttn} {
+		if overrides := k == arch.KeyExtFactor || k == arch.KeyYarnAttn; !overrides || r.m.Arch.Uses(k) { // the type decides without them
+			r.m.Edit.Delete(r.m.Key(k), "scaling as it was")
+		}
 	}
 }
 

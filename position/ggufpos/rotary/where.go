@@ -110,6 +110,12 @@ func (r *Rope) scalingKeys() []string {
 	if !m.Ignores(arch.KeyAttnFactor) {
 		out = append(out, arch.KeyAttnFactor)
 	}
+	if e.Factor != 1 && m.Arch.Uses(arch.KeyExtFactor) {
+		out = append(out, arch.KeyExtFactor)
+	}
+	if !e.Yarn && m.Arch.Uses(arch.KeyYarnAttn) {
+		out = append(out, arch.KeyYarnAttn)
+	}
 	if e.Yarn && e.Factor != 1 {
 		for _, k := range []string{arch.KeyLogMul, arch.KeyBetaFast, arch.KeyBetaSlow} {
 			if m.Arch.Uses(k) {
