@@ -426,4 +426,5 @@ MORE = [
     Fault("ext-by-type", f"{GP}/hparams/attending.go", "m.Arch.Uses(arch.KeyExtFactor) && v >= 0", "m.Arch.Uses(arch.KeyExtFactor) && v < 0", "linear scaling is told where the engine computes YaRN", (GP,)),
     Fault("yarn-amplitude-key", f"{GP}/operator/scaling.go", "case m.Arch.Uses(arch.KeyYarnAttn):", "case false:", "an amplitude of grok's own key is not told", (GP,)),
     Fault("ext-stays", f"{GP}/rotary/store.go", "!overrides || r.m.Arch.Uses(k)", "!overrides", "linear scaling is stored, and the engine computes YaRN by a key that stays", (GP,)),
+    Fault("headless-layers", f"{GP}/hparams/layers.go", "out[i] = out[i] && heads > 0", "out[i] = out[i] && heads >= 0", "layers without attention are told to turn", (GP,)),
 ]

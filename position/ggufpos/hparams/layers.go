@@ -101,24 +101,26 @@ func (m *Model) skips(i, n, window int) bool {
 	return i%m.Arch.Skip.Every == m.Arch.Skip.At
 }
 
-// AttentionLayers says which of n layers have attention at all. In hybrids the
-// tensors tell, or without tensors the number of key heads.
+// AttentionLayers says which of n layers have attention at all: none has a layer with no heads of queries or keys
+// (llama_model_deci::graph; is_recr_impl of hybrids, load_arch_hparams), though it may have tensors of their names
+// (llama_model_bailingmoe3). In hybrids the tensors tell the others.
 func (m *Model) AttentionLayers(n int) []bool {
 	out := slices.Repeat([]bool{true}, n)
+	for _, key := range []string{arch.KeyHeads, arch.KeyHeadsKV} {
+		_, list := m.PerLayer(key)
+		for i, heads := range list[:min(n, len(list))] {
+			out[i] = out[i] && heads > 0
+		}
+	}
 	if !m.Arch.Hybrid {
 		return out
 	}
-	_, kv := m.PerLayer(arch.KeyHeadsKV)
-	seen := false
-	for i := range out {
-		out[i] = m.Tensor("blk.%d.attn_k.weight", i) != nil || m.Tensor("blk.%d.attn_kv_a_mqa.weight", i) != nil
-		seen = seen || out[i]
+	keys := make([]bool, n)
+	for i := range keys {
+		keys[i] = out[i] && (m.Tensor("blk.%d.attn_k.weight", i) != nil || m.Tensor("blk.%d.attn_kv_a_mqa.weight", i) != nil)
 	}
-	if seen {
-		return out
-	}
-	for i := range out {
-		out[i] = kv == nil || i < len(kv) && kv[i] > 0
+	if slices.Contains(keys, true) {
+		return keys
 	}
 	return out
 }

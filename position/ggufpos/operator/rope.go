@@ -21,7 +21,7 @@ type Rope struct {
 	Factor    float64 // s: positions are divided by it; 1: nothing
 	Yarn      bool
 	ramped    float64 // how much of YaRN's ramp counts, where Yarn is set
-	Original  int // positions that the model was trained with
+	Original  int     // positions that the model was trained with
 	betaFast  float64
 	betaSlow  float64
 	amplitude float64 // M: what cos and sin are multiplied by
