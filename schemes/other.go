@@ -15,7 +15,18 @@ func (o Other) Equal(other Scheme) bool {
 		return false
 	}
 	return o.Kind == p.Kind && o.Rows == p.Rows && o.Dim == p.Dim && near(o.Base, p.Base) &&
-		o.Heads == p.Heads && o.Buckets == p.Buckets && o.MaxDistance == p.MaxDistance
+		o.Heads == p.Heads && o.Buckets == p.Buckets && o.MaxDistance == p.MaxDistance && o.way() == p.way()
+}
+
+// way is the direction in which buckets look, in a word; "" where it is not known.
+func (o Other) way() string {
+	switch {
+	case o.Bidirectional == nil:
+		return ""
+	case *o.Bidirectional:
+		return ", bidirectional"
+	}
+	return ", causal"
 }
 
 // String says the encoding in a line.
@@ -35,7 +46,7 @@ func (o Other) String() string {
 	if o.Window != nil {
 		said += ", window " + Sizes(o.Window)
 	}
-	return said
+	return said + o.way()
 }
 
 // Ends reports whether a table of as many distances before as behind has no row for a distance, and nothing clips it.

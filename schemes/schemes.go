@@ -132,6 +132,8 @@ type Other struct {
 	Buckets     int
 	MaxDistance int
 	Order       string // none: why, one of Order…
+	// Bidirectional is whether T5's buckets tell keys ahead from those behind; nil: not known.
+	Bidirectional *bool
 }
 
 // What tells positions apart where no encoding does (Other.Order).

@@ -40,7 +40,7 @@ func Of(s schemes.Scheme) report.Parameters {
 			Bidirectional: report.Pointer(s.Bidirectional), Heads: Positive(s.Heads)}
 	case schemes.Other:
 		return report.Parameters{Rows: Positive(s.Rows), Dim: Positive(s.Dim), Base: number(s.Base), Heads: Positive(s.Heads),
-			Window: s.Window, Buckets: Positive(s.Buckets), MaxDistance: Positive(s.MaxDistance), Order: s.Order}
+			Window: s.Window, Buckets: Positive(s.Buckets), MaxDistance: Positive(s.MaxDistance), Order: s.Order, Bidirectional: s.Bidirectional}
 	}
 	return report.Parameters{}
 }

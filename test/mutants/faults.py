@@ -427,4 +427,9 @@ MORE = [
     Fault("yarn-amplitude-key", f"{GP}/operator/scaling.go", "case m.Arch.Uses(arch.KeyYarnAttn):", "case false:", "an amplitude of grok's own key is not told", (GP,)),
     Fault("ext-stays", f"{GP}/rotary/store.go", "!overrides || r.m.Arch.Uses(k)", "!overrides", "linear scaling is stored, and the engine computes YaRN by a key that stays", (GP,)),
     Fault("headless-layers", f"{GP}/hparams/layers.go", "out[i] = out[i] && heads > 0", "out[i] = out[i] && heads >= 0", "layers without attention are told to turn", (GP,)),
+    Fault("class-beside", f"{GP}/named.go", "t != nil && t.Width() == width && t.Rows() == 1", "t != nil && t.Width() == width && t.Rows() == 0", "a row of the class is told as a place of the picture", (GP,)),
+    Fault("fourier-rows", f"{GP}/named.go", "flat && shape[1] != coordinates", "flat && shape[1] != 0", "a random matrix of two coordinates is told as a table of two positions", (GP,)),
+    Fault("features-outermost", f"{GP}/named.go", "(shape[0] != shape[1] || shape[1] == shape[2])", "(shape[0] > 0 || shape[1] == shape[2])", "columns of a table by features are told as its rows", (GP,)),
+    Fault("decoders-buckets", f"{GP}/named.go", "all[len(all)-1][2], \"enc\"", "all[0][2], \"text\"", "T5's encoder is told to look back alone", (GP,)),
+    Fault("lists-of-layers", f"{GP}/rotary/named.go", "if len(lists) > 1 {", "if len(lists) > maxLists {", "two kinds of layers are told to turn everywhere", (GP,)),
 ]
