@@ -15,7 +15,12 @@ import (
 func (m *model) find() {
 	switch m.Kind {
 	case report.KindProjector:
-		m.sites = tower.Find(m.Model)
+		if m.sites = tower.Find(m.Model); m.sites == nil {
+			m.sites = m.allNamed() // a tower whose tensors keep other names
+		}
+		if m.sites == nil {
+			m.sites = []position.Site{tower.Without(m.Model)}
+		}
 	case report.KindModel, report.KindVocabulary:
 		m.findModel()
 	case report.KindOther:

@@ -432,4 +432,7 @@ MORE = [
     Fault("features-outermost", f"{GP}/named.go", "(shape[0] != shape[1] || shape[1] == shape[2])", "(shape[0] > 0 || shape[1] == shape[2])", "columns of a table by features are told as its rows", (GP,)),
     Fault("decoders-buckets", f"{GP}/named.go", "all[len(all)-1][2], \"enc\"", "all[0][2], \"text\"", "T5's encoder is told to look back alone", (GP,)),
     Fault("lists-of-layers", f"{GP}/rotary/named.go", "if len(lists) > 1 {", "if len(lists) > maxLists {", "two kinds of layers are told to turn everywhere", (GP,)),
+    Fault("unplaced-towers", f"{GP}/tower/tower.go", "return !slices.Contains(unplaced, kind)", "return !slices.Contains(unplaced, kinds[0])", "a projector of which nothing is known is proved to have no positions", (GP,)),
+    Fault("text-towers", f"{GP}/tower/tower.go", '{"t.position_embd.weight", "text"', '{"t.position_embd", "text"', "of a file with two towers the text's table is not told", (GP,)),
+    Fault("nothing-of-towers", f"{GP}/find.go", "		if m.sites == nil {\n			m.sites = []position.Site{tower.Without", "		if m.sites != nil {\n			m.sites = []position.Site{tower.Without", "of a projector in which nothing is found it is said that nothing bounds it", (GP,)),
 ]

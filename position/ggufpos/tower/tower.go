@@ -19,11 +19,25 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// Tables of image and audio towers (facts/GGUF-FACTS §c).
-const (
-	nameImageTable = "v.position_embd.weight"
-	nameAudioTable = "a.position_embd.weight"
-)
+// towerTables are the tables of positions of towers, by tensor (facts/GGUF-FACTS §c; TN_POS_EMBD and TN_YASA_POS_EMBD of
+// tools/mtmd/clip-impl.h; the text tower's is that of clip.cpp, whose files llama.cpp's first were).
+var towerTables = []struct {
+	name, of string
+	scheme   func(*hparams.Model, *gguf.Tensor) schemes.Scheme
+	fixed    table.Fixed
+}{
+	{"v.position_embd.weight", "image", imageScheme, picture},
+	{"v.vision_pos_embed", "image", imageScheme, picture},
+	{"a.position_embd.weight", "audio", audioScheme, table.Fixed{Why: "rows of an audio tower belong to its recordings, whose length the engine fixes", Instead: "change the tower in the source model and convert it again"}},
+	{"t.position_embd.weight", "text", textScheme, table.Fixed{Why: "llama.cpp runs no text tower, and what other programs make of more rows is not known", Instead: "change the tower in the source model and convert it again"}},
+}
+
+// picture is why the rows of a picture's table stay.
+var picture = table.Fixed{Why: "its rows are those of places in a picture, of which no length is", Instead: "extend --image says which pictures the engine takes"}
+
+// unplaced are the projector types whose graph has no positions: convolutions, and attention that takes places as a set
+// (clip_graph_mobilenetv5 in tools/mtmd/models/mobilenetv5.cpp).
+var unplaced = []string{"gemma3nv"}
 
 // rotatedTowers are the projector types whose image tower has RoPE in its
 // graph; no key says so.
@@ -58,11 +72,10 @@ func projectorKinds(m *hparams.Model) []string {
 // Find are the encodings of the image and audio towers of a projector, as far as
 // its tensors and projector types tell.
 func Find(m *hparams.Model) (sites []position.Site) {
-	if t := m.File.Tensor(nameImageTable); t != nil && t.Rows() > 0 {
-		sites = append(sites, table.NewFixed(m, t, imageScheme(m, t), structure("position table of the image tower"), table.Fixed{Why: "its rows are those of places in a picture, of which no length is", Instead: "extend --image says which pictures the engine takes"}))
-	}
-	if t := m.File.Tensor(nameAudioTable); t != nil && t.Rows() > 0 {
-		sites = append(sites, table.NewFixed(m, t, audioScheme(m, t), structure("position table of the audio tower"), table.Fixed{Why: "rows of an audio tower belong to its recordings, whose length the engine fixes", Instead: "change the tower in the source model and convert it again"}))
+	for _, of := range towerTables {
+		if t := m.File.Tensor(of.name); t != nil && t.Rows() > 0 {
+			sites = append(sites, table.NewFixed(m, t, of.scheme(m, t), structure("position table of the "+of.of+" tower"), of.fixed))
+		}
 	}
 	for _, kind := range projectorKinds(m) {
 		switch {
@@ -96,6 +109,25 @@ func Find(m *hparams.Model) (sites []position.Site) {
 	return sites
 }
 
+// Without is the site of a projector in which nothing was found: proved to have no positions by llama.cpp's code for its types, or
+// not known.
+func Without(m *hparams.Model) position.Site {
+	kinds := projectorKinds(m)
+	if len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool { return !slices.Contains(unplaced, kind) }) {
+		return site.NewPlain(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeNone, Order: schemes.OrderOperators}, Beyond: report.BeyondContinues,
+			Evidence: []report.Evidence{{Kind: "architecture", Says: "llama.cpp's graph of this projector type has convolutions, and attention without positions"}}})
+	}
+	said := "no projector type is stated"
+	if len(kinds) > 0 {
+		said = fmt.Sprintf("what llama.cpp does for the projector type %q is not known here", report.Printable(strings.Join(kinds, ", ")))
+	}
+	tensors := "there are no tensors"
+	if n := m.File.TensorCount(); n > 0 {
+		tensors = fmt.Sprintf("none of the %d tensors is named as a table of positions", n)
+	}
+	return site.NewPlain(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Beyond: report.BeyondUnknown, Evidence: []report.Evidence{structure(tensors + ", and " + said)}})
+}
+
 func structure(says string) report.Evidence { return report.Evidence{Kind: "structure", Says: says} }
 
 // imageScheme is a grid of patches, with a row for a class token where there
@@ -120,6 +152,11 @@ func imageScheme(m *hparams.Model, t *gguf.Tensor) schemes.Scheme {
 		}
 	}
 	return s
+}
+
+// textScheme is a learned table, as CLIP's texts have.
+func textScheme(_ *hparams.Model, t *gguf.Tensor) schemes.Scheme {
+	return schemes.Learned{Rows: int(t.Rows()), Dim: int(t.Width())}
 }
 
 // audioScheme tells a stored sinusoid, Whisper's, from a learned table.
