@@ -1,6 +1,8 @@
 package ggufpos
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/gguf"
@@ -40,6 +42,10 @@ func TestExtrapolation(t *testing.T) {
 		m := opened(t, file(c.has))
 		if got := m.sites[0].Encoding().Scheme.(schemes.Rotary); got.Scaling.Kind().Name != c.scaling {
 			t.Errorf("%s: %s, want %s", c.name, got.Scaling, c.scaling)
+		}
+		said := fmt.Sprint(m.sites[0].Encoding().Evidence)
+		if v, ok := m.Real(arch.KeyExtFactor); strings.Contains(said, "wins over the type") != (ok && v >= 0 && c.arch == "grok") {
+			t.Errorf("%s: says %s", c.name, said)
 		}
 		if c.computes != nil && rotations(m) != rotations(opened(t, file(c.computes))) {
 			t.Errorf("%s: the engine turns otherwise", c.name)

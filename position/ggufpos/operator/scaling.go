@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -29,6 +30,9 @@ func (e *Rope) scaling(m *hparams.Model, sliding bool) {
 	}
 	e.ramped = m.Extrapolation()
 	e.Yarn = e.ramped != 0
+	if plain := (kind != arch.TypeYaRN && !e.Yarn) || (kind == arch.TypeYaRN && e.ramped == 1); !plain && e.Factor != 1 {
+		e.say("key", fmt.Sprintf("%s is %g, and wins over the type of scaling (llama_context::llama_context)", m.Key(arch.KeyExtFactor), e.ramped))
+	}
 	if e.Original, _ = m.Count(arch.KeyOriginal); e.Original == 0 {
 		e.Original, _ = m.Count(arch.KeyContext)
 	}
