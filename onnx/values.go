@@ -348,7 +348,15 @@ func notFinite(t DataType, b []byte) int {
 
 // scalar is the one element of a constant that stands in the model file.
 func (t *Tensor) scalar() (float64, bool) {
-	if t == nil || t.Len() != 1 || t.isExt {
+	if t == nil || t.isExt {
+		return 0, false
+	}
+	return t.number()
+}
+
+// number is the one number of a tensor, wherever it is stored; not ok of nil and of others.
+func (t *Tensor) number() (float64, bool) {
+	if t == nil || t.Len() != 1 {
 		return 0, false
 	}
 	if t.Type.IsInteger() {

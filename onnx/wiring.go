@@ -126,6 +126,23 @@ func (w *Wiring) text(value int32) string {
 // Constant is the initializer that a value is, nil when it is none.
 func (w *Wiring) Constant(value int) *Tensor { return w.values[value].constant }
 
+// ConstantOf is the tensor of a value that is stored, or given by a Constant node; nil of others.
+func (w *Wiring) ConstantOf(value int) *Tensor {
+	if made := w.Producer(value); made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
+		return made.Attribute("value").Tensor
+	}
+	return w.Constant(value)
+}
+
+// Scalar is the number of a constant of one element that a node reads as its input i; not ok of other inputs.
+func (w *Wiring) Scalar(n *Node, i int) (float64, bool) {
+	value, ok := w.Input(n, i)
+	if !ok {
+		return 0, false
+	}
+	return w.ConstantOf(value).number()
+}
+
 // Producer is the node that makes a value, nil when none does.
 func (w *Wiring) Producer(value int) *Node { return w.values[value].producer }
 

@@ -202,14 +202,14 @@ func columnsTakeRows(f *onnx.File, in *onnx.ValueInfo) (taken, alike bool) {
 		index, indexed := w.Input(n, 1)
 		switch {
 		case n.Op == "Gather" && data == of && indexed && !picked[of] && (axis == last || axis == -1):
-			at := constantOf(w, index)
+			at := w.ConstantOf(index)
 			out, ok := w.Output(n, 0)
 			if ok && at != nil && at.Len() == 1 {
 				picked[out] = true
 				return true, false
 			}
 		case n.Op == "Gather" && indexed && index == of && picked[of]:
-			if t := constantOf(w, data); t != nil && t.Type.IsFloat() && len(t.Dims) == 2 {
+			if t := w.ConstantOf(data); t != nil && t.Type.IsFloat() && len(t.Dims) == 2 {
 				if !slices.Contains(tables, t) {
 					tables = append(tables, t)
 				}
@@ -228,6 +228,23 @@ func columnsTakeRows(f *onnx.File, in *onnx.ValueInfo) (taken, alike bool) {
 		return false, false
 	})
 	return taken && rows > fewKinds && len(picked) > 1, alike
+}
+
+// areSizes reports whether each column of an input is taken by itself, and no rows of a table by it: sizes of pictures (grid_thw of Qwen2-VL).
+func areSizes(f *onnx.File, in *onnx.ValueInfo) bool {
+	w, picked, whole := f.Graph.Wiring(), false, in.Dims[len(in.Dims)-1].Value < 2 || in.Dims[len(in.Dims)-1].Value > maxCoordinates
+	read(f, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
+		data, _ := w.Input(n, 0)
+		axis := n.Int("axis", 0)
+		if n.Op == "Gather" && data == of && isSingle(w, n, 1) && (axis == int64(len(in.Dims)-1) || axis == -1) {
+			picked = true
+			return false, false
+		}
+		on = eval.Is(n, eval.Elements)
+		whole = whole || !on && !eval.Is(n, eval.Sizes)
+		return on, false
+	})
+	return picked && !whole
 }
 
 // AssumesPositions reports whether an input is taken for positions only as its name says nothing and rows that it takes are added to those of tokens.
@@ -414,7 +431,7 @@ func isOfAnother(w *onnx.Wiring, f *onnx.File, in *onnx.ValueInfo, value int) bo
 			return name != in.Name && slices.ContainsFunc(Given(f), func(other *onnx.ValueInfo) bool { return other.Name == name && other.Type.IsFloat() })
 		}
 		data := 0
-		if first, ok := w.Input(n, 0); ok && constantOf(w, first) != nil {
+		if first, ok := w.Input(n, 0); ok && w.ConstantOf(first) != nil {
 			data = 1 // x + b as well as b + x
 		}
 		next, ok := w.Input(n, data)
@@ -502,7 +519,7 @@ func rowsOf(t *onnx.Tensor) int64 {
 // storedBehind is the constant that a value is, or is the first rows of, brought into shape.
 func storedBehind(w *onnx.Wiring, number int) *onnx.Tensor {
 	for range maxOnTheWay {
-		if t := constantOf(w, number); t != nil {
+		if t := w.ConstantOf(number); t != nil {
 			return t
 		}
 		made := w.Producer(number)
@@ -604,15 +621,15 @@ func picksColumn(w *onnx.Wiring, n *onnx.Node, of, axis int) bool {
 	if n.Op != "Gather" || data != of || !ok {
 		return false
 	}
-	t, at := constantOf(w, index), int(n.Int("axis", 0))
+	t, at := w.ConstantOf(index), int(n.Int("axis", 0))
 	return t != nil && len(t.Dims) == 0 && (at == axis || at == -1)
 }
 
 // kindsTaken is of how many rows a node takes some by an index, or how many numbers it tells apart; 0 where it does neither.
 func kindsTaken(w *onnx.Wiring, n *onnx.Node, index int) int64 {
 	if first, _ := w.Input(n, 0); n.Op == "OneHot" && first == index {
-		if depth, ok := w.Input(n, 1); ok && constantOf(w, depth) != nil {
-			if x, err := constantOf(w, depth).Ints(0, 1); err == nil {
+		if depth, ok := w.Input(n, 1); ok && w.ConstantOf(depth) != nil {
+			if x, err := w.ConstantOf(depth).Ints(0, 1); err == nil {
 				return x[0]
 			}
 		}

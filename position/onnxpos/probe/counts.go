@@ -77,38 +77,14 @@ func marksPadding(f *onnx.File, in *onnx.ValueInfo) (padding bool) {
 	return padding
 }
 
-// constantOf is the tensor of a value that is stored, or given by a Constant node; nil of others.
-func constantOf(w *onnx.Wiring, number int) *onnx.Tensor {
-	if made := w.Producer(number); made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
-		return made.Attribute("value").Tensor
-	}
-	return w.Constant(number)
-}
-
 // isSingle reports whether an input of a node is a constant of one number.
 func isSingle(w *onnx.Wiring, n *onnx.Node, i int) bool {
-	number, ok := w.Input(n, i)
-	if !ok {
-		return false
-	}
-	t := constantOf(w, number)
-	return t != nil && t.Len() == 1
+	_, ok := w.Scalar(n, i)
+	return ok
 }
 
-// isZero reports whether an input of a node is a constant of zeros.
+// isZero reports whether an input of a node is a constant zero.
 func isZero(w *onnx.Wiring, n *onnx.Node, i int) bool {
-	number, ok := w.Input(n, i)
-	if !ok {
-		return false
-	}
-	t := constantOf(w, number)
-	if t == nil || t.Len() != 1 {
-		return false
-	}
-	x, err := t.Floats(0, 1)
-	if t.Type.IsInteger() {
-		whole, e := t.Ints(0, 1)
-		return e == nil && whole[0] == 0
-	}
-	return err == nil && x[0] == 0
+	x, ok := w.Scalar(n, i)
+	return ok && x == 0
 }

@@ -40,7 +40,7 @@ func (p *Probe) kinds() *inputs {
 		case in.Type == onnx.String && rank == 2:
 			first(&k.tokens, in)
 		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !IsMask(p.File, in) && !IsCoordinates(p.File, in):
-			if !p.areColumns(in) {
+			if !p.areColumns(in) && !areSizes(p.File, in) {
 				first(&k.tokens, in)
 				few := len(k.tokens.Dims) == 2 && k.tokens.Dims[1].Value > 1 && in.Dims[1].Value < 0 && anonymous(k.tokens) // a number of entities, beside words
 				if few && len(rowsTaken(p.File.Graph.Wiring(), in.Name)) > 0 {
@@ -136,7 +136,7 @@ func (p *Probe) takesRows(in *onnx.ValueInfo) (list bool) {
 	read(p.File, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
 		index, indexed := w.Input(n, 1)
 		table, _ := w.Input(n, 0)
-		if t := constantOf(w, table); n.Op == "Gather" && indexed && index == of && t != nil && t.Type.IsFloat() && len(t.Dims) == 2 {
+		if t := w.ConstantOf(table); n.Op == "Gather" && indexed && index == of && t != nil && t.Type.IsFloat() && len(t.Dims) == 2 {
 			list = true
 		}
 		return eval.Is(n, eval.Elements|eval.Layout), false
@@ -341,7 +341,7 @@ func ofChannels(w *onnx.Wiring, n *onnx.Node) bool {
 	if !ok || !eval.Is(n, eval.Addition|eval.Scaling) {
 		return false
 	}
-	t := constantOf(w, number)
+	t := w.ConstantOf(number)
 	return t != nil && len(t.Dims) == 3 && t.Dims[0] > 1 && t.Dims[1] == 1 && t.Dims[2] == 1
 }
 

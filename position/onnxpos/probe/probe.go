@@ -318,7 +318,7 @@ func (p *Probe) fitEnd() {
 	read(p.File, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
 		for i := range n.Inputs {
 			number, ok := w.Input(n, i)
-			if t := constantOf(w, number); ok && n.Op == "Equal" && number != of && t != nil && t.Len() == 1 && t.Type.IsInteger() {
+			if t := w.ConstantOf(number); ok && n.Op == "Equal" && number != of && t != nil && t.Len() == 1 && t.Type.IsInteger() {
 				if x, err := t.Ints(0, 1); err == nil && len(ends) < maxFits {
 					ends = append(ends, x[0])
 				}
