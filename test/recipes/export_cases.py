@@ -1282,6 +1282,18 @@ class Some(nn.Module):
         return self.second(self.first(self.embed(input_ids)))
 
 
+class Sized(nn.Module):
+    """Patches as rows, with the sizes of their pictures beside them (grid_thw of Qwen2-VL and GLM-4V)."""
+
+    def __init__(self):
+        super().__init__()
+        self.patch, self.table, self.layer = nn.Linear(24, D), nn.Parameter(torch.zeros(16, D)), Attention()
+
+    def forward(self, pixel_values, grid_thw):
+        x = self.patch(pixel_values) + self.table
+        return self.layer(x[None] * (1 + 1 / (grid_thw[:, 1] * grid_thw[:, 2]).float()))
+
+
 class Channelled(nn.Module):
     """A positional convolution behind a scale for each channel (HuBERT's conv_pos_batch_norm)."""
 
@@ -1719,6 +1731,7 @@ def unordered(folder):
     script(folder, "image-window", Windowed(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     script(folder, "image-blocks", Blocks(), (torch.randn(1, D, 8, 8),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     script(folder, "sinusoid-unordered", Text(add=Present()))
+    script(folder, "patches-sizes", Sized(), (torch.randn(16, 24), torch.tensor([[1, 4, 4]])), ("pixel_values", "grid_thw"), None)
     script(folder, "rope-some", Some(), opset=18)
     sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../variants"))
     import rewrites
@@ -1733,6 +1746,7 @@ def unordered(folder):
         entry("conv-channels", [dict(scheme="conv", form=None, capacity=None, parameters={})], None, "continues"),
         entry("zeros-added", [rope("runtime", 500000.0)], 7, "error"),
         entry("rope-some", [rope("runtime", 500000.0, unrotated_layers=[1])], None, "continues"),
+        entry("patches-sizes", [learned("baked", 16, 16)], 16, "error"),
         entry("image-window", unknown, None, "error"),
         entry("image-blocks", unknown, None, "error"),
         entry("sinusoid-unordered", [dict(scheme="sinusoidal", form="runtime", capacity=None, parameters=dict(dim=D, base=10000.0))], None, "continues"),
