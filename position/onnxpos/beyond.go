@@ -42,6 +42,11 @@ func (m *Model) inspectBeyond() {
 			s.SetBeyond(report.BeyondWrong, report.Evidence{Kind: "structure", Says: fmt.Sprintf("positions from %d on get rows again that were taken", t.Detected.Capacity)})
 			continue
 		}
+		if e.Capacity == 0 && e.Form == report.FormRuntime && !e.Apart {
+			if n, clamps := saturation.Counted(m.graph.Probe, isIn(e.Where)); n > 0 {
+				s.Counts(n, clamps)
+			}
+		}
 		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || e.Apart || s.Fused() || e.Form == report.FormRuntime && e.Beyond == report.BeyondClamps {
 			continue
 		}
@@ -73,6 +78,13 @@ func (m *Model) inspectBeyond() {
 	}
 }
 
+// isIn reports whether a node is among places.
+func isIn(where []report.Where) func(*onnx.Node) bool {
+	return func(n *onnx.Node) bool {
+		return slices.ContainsFunc(where, func(w report.Where) bool { return w.Node == n.Title() })
+	}
+}
+
 // findSaturations tells which encodings that the graph computes end where their positions are cut off, as they are quantised.
 func (m *Model) findSaturations() {
 	found := map[*onnx.Node]saturation.End{}
@@ -83,9 +95,8 @@ func (m *Model) findSaturations() {
 		return
 	}
 	for _, s := range m.sites {
-		where := s.Encoding().Where
 		for _, n := range m.graph.File.Graph.Nodes {
-			if !slices.ContainsFunc(where, func(w report.Where) bool { return w.Node == n.Title() }) {
+			if !isIn(s.Encoding().Where)(n) {
 				continue
 			}
 			least := saturation.End{}
@@ -96,10 +107,7 @@ func (m *Model) findSaturations() {
 				return false
 			})
 			if least.Length > 0 {
-				what := "positions"
-				if least.Scaled {
-					what = "angles"
-				}
+				what := map[bool]string{false: "positions", true: "angles"}[least.Scaled]
 				s.Stops(least.Length, least.Scaled, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s rounds %s to steps of %.3g, and cuts off those beyond %d positions", least.Node.Title(), what, least.Step, least.Length)})
 			}
 		}

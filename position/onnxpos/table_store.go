@@ -23,7 +23,10 @@ func (t *tableSite) AlongTime() bool { return t.alongTime && t.crossed == nil }
 
 // Store stores more rows, or the rows of another scheme, in the table.
 func (t *tableSite) Store(want position.Want) error {
-	if t.uses[0].source.Trig != nil {
+	switch err := t.Uncounted(want); {
+	case err != nil:
+		return err
+	case t.uses[0].source.Trig != nil:
 		return t.storeRuntime(want)
 	}
 	switch share := t.uses[0].share; {

@@ -417,6 +417,8 @@ MORE = [
     Fault("signs-turn", "schemes/fit/circles.go", "varies || math.Abs(x) != math.Abs(m.At(0, c))", "varies || x != m.At(0, c)", "numbers of one size are sines and cosines", ("./schemes/fit",)),
     Fault("mask-of-more", f"{OP}/probe/probe.go", "	p.fitMore()\n", "	_ = p.fitMore\n", "a text behind a learned prompt ends at the length of the probe", (OP,)),
     Fault("sizes-as-text", f"{OP}/probe/kinds.go", "!p.areColumns(in) && !areSizes(p.File, in) {", "!p.areColumns(in) {", "sizes of pictures are a text of three tokens", (OP,)),
+    Fault("counted-no-further", f"{OP}/saturation/saturation.go", "for beyond < maxSaturation && !(off(beyond) > mostRounded) {", "for beyond < maxSaturation {", "a formula of positions that end is told to continue", (OP,)),
+    Fault("uncounted", f"{OP}/site/site.go", "if !b.counted || want.Positions", "if b.counted || want.Positions", "extend ends with a mistake of its own where the graph counts no further", (OP,)),
     Fault("scaled-convolution", f"{OP}/trace/residual.go", "eval.Is(ahead, eval.Padding|eval.ByChannel)", "eval.Is(ahead, eval.Padding)", "of a convolution behind a scale for each channel none is told", (OP,)),
     Fault("sums-of-zeros", "onnx/axes/judge.go", "|| e.isAccumulator() {", "|| e.isAccumulator() && e.node == nil {", "zeros that a sum begins with are a table", (OP,)),
     Fault("places-compared", f"{OP}/proof.go", "n != nil && !l.HasPositions() {", "n != nil && n.Op == \"\" && !l.HasPositions() {", "of attention in blocks with vectors for distances none is told", (OP,)),

@@ -1294,6 +1294,25 @@ class Sized(nn.Module):
         return self.layer(x[None] * (1 + 1 / (grid_thw[:, 1] * grid_thw[:, 2]).float()))
 
 
+class Bounded(nn.Module):
+    """Sinusoids, or rotations, of positions that stay at the twelfth or begin anew behind it."""
+
+    def __init__(self, again):
+        super().__init__()
+        self.again = again
+
+    def forward(self, x):
+        p = torch.arange(x.shape[-2])
+        width = x.shape[-1] // 2
+        p = p % 12 if self.again else p.clamp(max=11)
+        angles = p[:, None].float() * 10000.0 ** -(torch.arange(width).float() / width)
+        if x.dim() == 3:
+            return x + torch.cat([angles.sin(), angles.cos()], -1)
+        a, b = x.chunk(2, -1)
+        angles = torch.cat([angles, angles], -1)
+        return x * angles.cos() + torch.cat([-b, a], -1) * angles.sin()
+
+
 class Channelled(nn.Module):
     """A positional convolution behind a scale for each channel (HuBERT's conv_pos_batch_norm)."""
 
@@ -1731,6 +1750,8 @@ def unordered(folder):
     script(folder, "image-window", Windowed(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     script(folder, "image-blocks", Blocks(), (torch.randn(1, D, 8, 8),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     script(folder, "sinusoid-unordered", Text(add=Present()))
+    script(folder, "rope-clamped", Text(rotate=Bounded(False)))
+    script(folder, "sinusoid-again", Text(add=Bounded(True)))
     script(folder, "patches-sizes", Sized(), (torch.randn(16, 24), torch.tensor([[1, 4, 4]])), ("pixel_values", "grid_thw"), None)
     script(folder, "rope-some", Some(), opset=18)
     sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../variants"))
@@ -1746,6 +1767,8 @@ def unordered(folder):
         entry("conv-channels", [dict(scheme="conv", form=None, capacity=None, parameters={})], None, "continues"),
         entry("zeros-added", [rope("runtime", 500000.0)], 7, "error"),
         entry("rope-some", [rope("runtime", 500000.0, unrotated_layers=[1])], None, "continues"),
+        entry("rope-clamped", [rope("runtime", 10000.0, capacity=12)], 12, "clamps"),
+        entry("sinusoid-again", [dict(scheme="sinusoidal", form="runtime", capacity=12, parameters=dict(dim=D, base=10000.0))], 12, "wrong"),
         entry("patches-sizes", [learned("baked", 16, 16)], 16, "error"),
         entry("image-window", unknown, None, "error"),
         entry("image-blocks", unknown, None, "error"),

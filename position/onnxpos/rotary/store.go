@@ -39,9 +39,9 @@ func (r *Site) Store(want position.Want) error {
 	if r.Detected.Form == report.FormBaked {
 		return r.storeAngles(scheme, want.Positions, same)
 	}
-	switch {
-	case same:
-		return nil
+	switch err := r.Uncounted(want); {
+	case err != nil || same:
+		return err
 	case r.Scaled:
 		return &position.Refusal{Why: "its angles are quantised, and those of other frequencies would be cut off at other positions", Instead: "change the model ahead of its quantisation"}
 	case scheme.Amplitude() != 1 && r.decays(r.uses[0]):

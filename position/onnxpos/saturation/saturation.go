@@ -82,3 +82,52 @@ func Ends(p *probe.Probe) (out []End) {
 	}
 	return out
 }
+
+// Counted is how many positions the angles of sines and cosines tell apart, of a text of any length: those from there on are told as the last one
+// (clamps), or as others (wrong numbers: a remainder). It is 0 where angles grow on as far as is looked.
+func Counted(p *probe.Probe, isOf func(*onnx.Node) bool) (positions int, clamps bool) {
+	if p.TokenInput() == nil || p.FixedLength() > 0 || p.CallsOf(p.Eval) != nil || len(p.Eval.Scopes()) > 1 {
+		return 0, false
+	}
+	for _, n := range p.File.Graph.Nodes {
+		if n.Op != "Sin" && n.Op != "Cos" || !isOf(n) {
+			continue
+		}
+		if at, stays := ends(p.At(maxSaturation).Main.Input(n, 0)); at > 0 && (positions == 0 || at < positions) {
+			positions, clamps = at, stays
+		}
+	}
+	return positions, clamps
+}
+
+// ends is the first place at which angles do not go on as from the first place to the second, and whether all behind it are the one before; 0 where
+// they do. The first of the numbers of each place speaks for all. Rounding moves an angle by less than a step.
+func ends(v *eval.Value) (at int, stays bool) {
+	axis := slices.Index(v.Shape, maxSaturation)
+	if axis < 0 || !v.Known() || v.Floats == nil {
+		return 0, false
+	}
+	stride := onnx.Size(v.Shape[axis+1:])
+	angle := func(r int) float64 { return v.Number(r * stride) }
+	step := angle(1) - angle(0)
+	off := func(r int) float64 { return math.Abs(angle(r)-angle(0)-float64(r)*step) / math.Abs(step) }
+	beyond := 0
+	for beyond < maxSaturation && !(off(beyond) > mostRounded) {
+		beyond++
+	}
+	if step == 0 || beyond == maxSaturation {
+		return 0, false
+	}
+	for at = beyond; at > 1 && off(at-1) > 0.5; {
+		at--
+	}
+	for r := at; r < maxSaturation; r++ {
+		if angle(r) != angle(at-1) {
+			return at, false
+		}
+	}
+	return at, true
+}
+
+// mostRounded is by how many steps the place of a text may be off, in 16 bits, as far as is looked.
+const mostRounded = 1.5

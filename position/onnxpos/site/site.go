@@ -5,6 +5,8 @@
 package site
 
 import (
+	"fmt"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
@@ -76,6 +78,8 @@ type Site interface {
 	// Stops notes that positions from a number on are told as the last one before, in numbers that the graph computes.
 	// scaled tells that they are cut off behind what frequencies or slopes make of them.
 	Stops(positions int, scaled bool, evidence report.Evidence)
+	// Counts notes that positions from a number on are told as the last one before (clamps), or as others (a remainder): no change makes them more.
+	Counts(positions int, clamps bool)
 	// SetEnd notes that the graph ends after so many positions, where the site's table
 	// seemed to have no end.
 	SetEnd(positions int, evidence report.Evidence)
@@ -115,6 +119,7 @@ type Fault struct {
 // and implement what they have.
 type Base struct {
 	Detected position.Encoding // as inspect reports it
+	counted  bool              // the graph tells no more positions than its capacity, whatever the length
 	Scaled   bool              // it ends where multiples of positions are cut off: those of another formula would end elsewhere
 }
 
@@ -163,6 +168,23 @@ func (b *Base) Stops(positions int, scaled bool, evidence report.Evidence) {
 		}
 		b.Detected.Evidence = append(b.Detected.Evidence, evidence)
 	}
+}
+
+// Counts notes that positions from a number on are told as the last one before, or as others.
+func (b *Base) Counts(positions int, clamps bool) {
+	b.counted, b.Detected.Capacity, b.Detected.Beyond = true, positions, report.BeyondWrong
+	if clamps {
+		b.Detected.Beyond = report.BeyondClamps
+	}
+	b.Note(report.Evidence{Kind: "structure", Says: fmt.Sprintf("the graph tells positions from %d on as others: it counts no further", positions)})
+}
+
+// Uncounted refuses more positions than the graph counts.
+func (b *Base) Uncounted(want position.Want) error {
+	if !b.counted || want.Positions <= b.Detected.Capacity {
+		return nil
+	}
+	return &position.Refusal{Why: fmt.Sprintf("the graph counts %d positions, and tells those behind them as others", b.Detected.Capacity), Instead: "export the model again without the bound on its positions"}
 }
 
 // SetEnd does nothing.
