@@ -1757,10 +1757,9 @@ def unordered(folder):
     sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../variants"))
     import rewrites
 
-    path = Path(folder, "sinusoid-unordered.onnx")
-    rewrites.last_first(path, path)
-    path = Path(folder, "rope-some.onnx")
-    rewrites.REWRITES["softmax-by-nodes"](path, path)
+    for name, rewrite in (("sinusoid-unordered", "last-first"), ("rope-some", "softmax-by-nodes")):
+        rewritten = Path(folder, name + ".onnx")
+        rewrites.REWRITES[rewrite](rewritten, rewritten)
     unknown = [dict(scheme="unknown", form="runtime", capacity=None, parameters={})]
     return [
         entry("prompt-mask", [learned("table", N, N)], N, "error"),
