@@ -51,7 +51,7 @@ func (f *File) asOperator(n *Node) {
 
 // asConcat has the two nodes that put tensors together by way of a sequence be the Concat that they are, as torch_lib writes torch.cat
 // (SequenceConstruct, and ConcatFromSequence in the function aten_cat): it stands where the sequence is made. Neither is removed.
-func (g *Graph) asConcat() {
+func (f *File) asConcat(g *Graph) {
 	var joins []*Node
 	for _, n := range g.Nodes {
 		if n.Op == "ConcatFromSequence" && n.Domain == "" && n.Int("new_axis", 0) == 0 && !n.refers() && len(n.makes) == 1 && n.makes[0] >= 0 && len(n.inputs) == 1 && n.inputs[0].value >= 0 {
@@ -65,8 +65,8 @@ func (g *Graph) asConcat() {
 	for _, n := range g.Nodes {
 		g.reads(n, func(value int32) { read[value]++ })
 	}
-	for _, o := range g.Outputs {
-		if number, ok := g.wiring.Number(o.Name); ok {
+	for _, name := range f.gives(g) {
+		if number, ok := g.wiring.Number(name); ok {
 			read[number]++
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // TestCallsOfOperators: functions that are one operator each are these operators, an addition with a factor of 1 as well; what would have to be written
@@ -98,6 +100,30 @@ func TestSequencesAsConcat(t *testing.T) {
 		e.RemoveNode(concat, "")
 		if _, err := e.Plan(); err == nil {
 			t.Error("one of two nodes that are one operator was removed")
+		}
+	}
+}
+
+// TestSequencesThatAreGivenBack: a function gives back the sequence itself beside what is put together.
+func TestSequencesThatAreGivenBack(t *testing.T) {
+	construct, join := nodeOf("SequenceConstruct", []string{"a", "b"}, []string{"list"}), nodeOf("ConcatFromSequence", []string{"list"}, []string{"c"})
+	body := func(n []byte) []byte { // nodes of a function are its field 7
+		number, _, at := protowire.ConsumeTag(n)
+		content, _ := protowire.ConsumeBytes(n[at:])
+		if number != 1 {
+			t.Fatalf("field %d", number)
+		}
+		return msg(7, content)
+	}
+	for output, want := range map[string]string{"list": "SequenceConstruct", "c": "Concat"} {
+		function := msg(25, txt(1, "f"), txt(10, "local"), txt(4, "a"), txt(4, "b"), txt(5, "c"), txt(5, output), body(construct), body(join), msg(9, txt(1, ""), num(2, 17)))
+		file := append(modelOf(nodeOf("Abs", []string{"x"}, []string{"y"})), function...)
+		f, err := NewFile(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Functions[0].Graph.Nodes[0].Op; got != want {
+			t.Errorf("%s is given back: %s, want %s", output, got, want)
 		}
 	}
 }

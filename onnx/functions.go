@@ -55,6 +55,19 @@ func (f *File) checkFunctions() (order []*Function, err error) {
 
 type functionName struct{ domain, name string }
 
+// gives are the names of what a graph gives back, or the function whose body it is.
+func (f *File) gives(g *Graph) (names []string) {
+	for _, o := range g.Outputs {
+		names = append(names, o.Name)
+	}
+	for _, fn := range f.Functions {
+		if fn.Graph == g {
+			names = append(names, fn.Outputs...)
+		}
+	}
+	return names
+}
+
 // Function returns the model-local function that a node calls, nil when it
 // calls an operator.
 func (f *File) Function(n *Node) *Function {

@@ -120,7 +120,7 @@ func (f *File) finish() error {
 	}
 	f.asOperators(functions)
 	f.Graphs(func(g *Graph) {
-		g.asConcat()
+		f.asConcat(g)
 		g.seeThrough(f)
 		g.finish()
 	})

@@ -83,8 +83,8 @@ func (t *through) dropHalves() {
 		}
 		n.captures(func(value int) { needed[value]++ })
 	}
-	for _, o := range t.graph.Outputs {
-		if v, ok := t.w.Number(o.Name); ok {
+	for _, name := range t.file.gives(t.graph) {
+		if v, ok := t.w.Number(name); ok {
 			needed[v]++
 		}
 	}

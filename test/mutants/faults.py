@@ -409,7 +409,7 @@ MORE = [
     Fault("frames-as-tokens", f"{OP}/attention/bias.go", "	if ok && e == nil { // frames", "	if false && e == nil { // frames", "a bias for a text is added to as many frames, and the model fails with others", (OP,)),
     Fault("nodes-sorted", "onnx/open.go", "	f.Graphs((*Graph).sort)\n", "	_ = (*Graph).sort\n", "positions that are counted are unknown where a node stands behind what reads it", ("./onnx",)),
     Fault("read-inside", "onnx/order.go", "	if g.nested {\n		n.captures(", "	if g.nested && visit == nil {\n		n.captures(", "a node runs ahead of what a graph inside of it reads", ("./onnx",)),
-    Fault("sequence-as-concat", "onnx/open.go", "		g.asConcat()\n", "		_ = g.asConcat\n", "a class token that is put ahead by way of a sequence is unknown", ("./onnx",)),
+    Fault("sequence-as-concat", "onnx/open.go", "		f.asConcat(g)\n", "		_ = f.asConcat\n", "a class token that is put ahead by way of a sequence is unknown", ("./onnx",)),
     Fault("one-of-two-removed", "onnx/remove.go", "	if n.joins { // and", "	if n.joins && n == nil { // and", "a file is written in which one of two nodes is left", ("./onnx",)),
     Fault("sizes-as-names", "onnx/parse.go", "not == nil && n > 1 && int(n) != len(v.Dims)", "not == nil && n > 1<<30 && int(n) != len(v.Dims)", "a size that stands as a name is free", ("./onnx",)),
     Fault("computed-in-half", "schemes/fit/frequencies.go", "sigma[i] += computedSteps * p.Step()", "sigma[i] += 0 * p.Step()", "a power in 16 bits is told as one of another base, scaled", ("./schemes/fit",)),
