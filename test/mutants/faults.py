@@ -419,6 +419,7 @@ MORE = [
     Fault("sizes-as-text", f"{OP}/probe/kinds.go", "!p.areColumns(in) && !areSizes(p.File, in) {", "!p.areColumns(in) {", "sizes of pictures are a text of three tokens", (OP,)),
     Fault("counted-no-further", f"{OP}/saturation/saturation.go", "for beyond < maxSaturation && !(off(beyond) > mostRounded) {", "for beyond < maxSaturation {", "a formula of positions that end is told to continue", (OP,)),
     Fault("uncounted", f"{OP}/site/site.go", "if !b.counted || want.Positions", "if b.counted || want.Positions", "extend ends with a mistake of its own where the graph counts no further", (OP,)),
+    Fault("positions-in-floats", f"{OP}/probe/coordinates.go", "in.Type.IsFloat() && IsPositions(in.Name) && n.Op == \"Gather\"", "in.Type.IsFloat() && IsPositions(in.Name) && n.Op == \"\"", "a table by positions that come in floating point is unknown", (OP,)),
     Fault("scaled-convolution", f"{OP}/trace/residual.go", "eval.Is(ahead, eval.Padding|eval.ByChannel)", "eval.Is(ahead, eval.Padding)", "of a convolution behind a scale for each channel none is told", (OP,)),
     Fault("sums-of-zeros", "onnx/axes/judge.go", "|| e.isAccumulator() {", "|| e.isAccumulator() && e.node == nil {", "zeros that a sum begins with are a table", (OP,)),
     Fault("places-compared", f"{OP}/proof.go", "n != nil && !l.HasPositions() {", "n != nil && n.Op == \"\" && !l.HasPositions() {", "of attention in blocks with vectors for distances none is told", (OP,)),

@@ -1313,6 +1313,17 @@ class Bounded(nn.Module):
         return x * angles.cos() + torch.cat([-b, a], -1) * angles.sin()
 
 
+class InFloat(nn.Module):
+    """Positions that are given in floating point, and made whole numbers (converters for mobile engines)."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.rows, self.layer = nn.Embedding(V, D), nn.Embedding(N, D), Attention()
+
+    def forward(self, input_ids, position_ids):
+        return self.layer(self.embed(input_ids) + self.rows(position_ids.long()))
+
+
 class Channelled(nn.Module):
     """A positional convolution behind a scale for each channel (HuBERT's conv_pos_batch_norm)."""
 
@@ -1750,6 +1761,8 @@ def unordered(folder):
     script(folder, "image-window", Windowed(), (torch.randn(1, 3, 32, 32),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     script(folder, "image-blocks", Blocks(), (torch.randn(1, D, 8, 8),), ("pixel_values",), {"pixel_values": {0: "batch"}})
     script(folder, "sinusoid-unordered", Text(add=Present()))
+    places = torch.arange(7)[None].float()
+    script(folder, "positions-float", InFloat(), (*IDS, places), ("input_ids", "position_ids"), {"input_ids": {0: "batch", 1: "seq"}, "position_ids": {0: "batch", 1: "seq"}})
     script(folder, "rope-clamped", Text(rotate=Bounded(False)))
     script(folder, "sinusoid-again", Text(add=Bounded(True)))
     script(folder, "patches-sizes", Sized(), (torch.randn(16, 24), torch.tensor([[1, 4, 4]])), ("pixel_values", "grid_thw"), None)
@@ -1766,6 +1779,7 @@ def unordered(folder):
         entry("conv-channels", [dict(scheme="conv", form=None, capacity=None, parameters={})], None, "continues"),
         entry("zeros-added", [rope("runtime", 500000.0)], 7, "error"),
         entry("rope-some", [rope("runtime", 500000.0, unrotated_layers=[1])], None, "continues"),
+        entry("positions-float", [learned("table", N, N)], N, "error"),
         entry("rope-clamped", [rope("runtime", 10000.0, capacity=12)], 12, "clamps"),
         entry("sinusoid-again", [dict(scheme="sinusoidal", form="runtime", capacity=12, parameters=dict(dim=D, base=10000.0))], 12, "wrong"),
         entry("patches-sizes", [learned("baked", 16, 16)], 16, "error"),

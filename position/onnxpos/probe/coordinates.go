@@ -41,6 +41,9 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 			case n.Op == "Sin" || n.Op == "Cos":
 				waves = true
 				continue
+			case in.Type.IsFloat() && IsPositions(in.Name) && n.Op == "Gather" && indexedBy(w, n, queue[i]): // made whole numbers first
+				waves = true
+				continue
 			case in.Type.IsInteger() && takesWaves(w, n, queue[i]) != nil:
 				table := takesWaves(w, n, queue[i])
 				if rows > 0 && rows != rowsOf(table) {
@@ -184,6 +187,12 @@ func IsColumn(f *onnx.File, value string) bool {
 		number, used = w.Input(n, 0)
 	}
 	return false
+}
+
+// indexedBy reports whether a value is the index of a node.
+func indexedBy(w *onnx.Wiring, n *onnx.Node, value int) bool {
+	index, ok := w.Input(n, 1)
+	return ok && index == value
 }
 
 // columnsTakeRows reports whether each column of an input takes rows of a table, and whether all of these have as many, and are no more than axes.

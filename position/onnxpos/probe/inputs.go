@@ -197,15 +197,15 @@ func coordinates(v *eval.Value, first int, apart bool) *eval.Value {
 	x := make([]float64, v.Len())
 	for i := range x {
 		x[i] = float64(first + i/columns)
+		if k := len(v.Shape); columns == 1 && k > 1 && !apart && (v.Type.IsInteger() || k == 2 && v.Shape[1] > 1) {
+			x[i] = float64(first + i%v.Shape[k-1])
+		}
 	}
 	out := eval.FloatValue(v.Type, v.Shape, x)
 	if v.Type.IsInteger() {
 		counted := make([]int64, len(x))
 		for i := range x {
 			counted[i] = int64(x[i])
-			if columns == 1 && len(v.Shape) > 1 && !apart {
-				counted[i] = int64(first + i%v.Shape[len(v.Shape)-1])
-			}
 		}
 		out = eval.IntValue(v.Type, v.Shape, counted)
 	}

@@ -134,9 +134,8 @@ func (p *Probe) takesRows(in *onnx.ValueInfo) (list bool) {
 	}
 	w := p.File.Graph.Wiring()
 	read(p.File, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
-		index, indexed := w.Input(n, 1)
 		table, _ := w.Input(n, 0)
-		if t := w.ConstantOf(table); n.Op == "Gather" && indexed && index == of && t != nil && t.Type.IsFloat() && len(t.Dims) == 2 {
+		if t := w.ConstantOf(table); n.Op == "Gather" && indexedBy(w, n, of) && t != nil && t.Type.IsFloat() && len(t.Dims) == 2 {
 			list = true
 		}
 		return eval.Is(n, eval.Elements|eval.Layout), false
