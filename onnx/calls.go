@@ -76,8 +76,8 @@ func (f *File) asConcat(g *Graph) {
 		if of == nil || of.Op != "SequenceConstruct" || of.Domain != "" || read[list] > 1 || len(of.makes) != 1 {
 			continue
 		}
-		of.Op, of.Attributes, of.calls, of.joins = "Concat", n.Attributes, true, true
-		n.Op, n.Domain, n.Attributes, n.calls, n.joins = "Identity", "", nil, true, true
+		of.Op, of.Attributes, of.calls, of.joins = "Concat", n.Attributes, true, n
+		n.Op, n.Domain, n.Attributes, n.calls, n.joins = "Identity", "", nil, true, of
 		of.makes, n.makes = n.makes, of.makes
 		of.Outputs, n.Outputs = n.Outputs, of.Outputs
 		g.wiring.values[made].producer, g.wiring.values[list].producer = of, n

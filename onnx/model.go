@@ -123,7 +123,7 @@ type Node struct {
 	inputs []input // where Inputs are
 	makes  []int32 // the numbers of Outputs in the graph's wiring, −1 for absent ones
 	calls  bool    // it calls a function that is this operator, or joins
-	joins  bool    // it is one of two nodes that are one operator
+	joins  *Node   // the other one of two nodes that are one operator
 }
 
 // input is one input of a node: the bytes that name it, and the number of the

@@ -13,12 +13,20 @@ func (g *Graph) Late() *Node {
 	w := g.Wiring()
 	for _, n := range g.Nodes {
 		for i := range n.Inputs {
-			if in, ok := w.Input(n, i); ok && w.Producer(in) != nil && w.Producer(in).frame.start >= n.frame.start && (late == nil || n.frame.start < late.frame.start) {
+			if in, ok := w.Input(n, i); ok && w.Producer(in) != nil && !n.StandsBehind(w.Producer(in)) && (late == nil || n.frame.start < late.frame.start) {
 				late = n
 			}
 		}
 	}
 	return late
+}
+
+// StandsBehind reports whether the node stands in the file behind another one, or behind both nodes that are one operator.
+func (n *Node) StandsBehind(other *Node) bool {
+	if both := other.joins; both != nil && both != n && n.frame.start <= both.frame.start {
+		return false
+	}
+	return n.frame.start > other.frame.start
 }
 
 // sort puts the nodes of a graph in an order in which they run, that of the file as far as it is one. Engines do so themselves, and tools leave

@@ -94,7 +94,7 @@ func (e *Editor) remove(n *Node, why string) {
 	if e.gone == nil {
 		e.gone = map[*Node]bool{}
 	}
-	if n.joins { // and what would become of the other?
+	if n.joins != nil { // and what would become of the other?
 		e.inFunction = n
 	}
 	e.gone[n] = true

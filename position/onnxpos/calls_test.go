@@ -73,6 +73,23 @@ func TestOtherCalls(t *testing.T) {
 	}
 }
 
+// TestOrderOfTheFile: that nodes stand in no order in which they run is a difference between files, though they are read alike.
+func TestOrderOfTheFile(t *testing.T) {
+	for late, want := range map[bool]string{false: "every node stands behind those that it reads", true: "a node stands before one that it reads"} {
+		all, err := opened(t, saved(t, func(m *onnx.NewModel) {
+			if late {
+				slices.Reverse(m.Nodes)
+			}
+		})).Parts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := slices.IndexFunc(all, func(p position.Part) bool { return p.Kind == "order" }); i < 0 || all[i].Head != want {
+			t.Errorf("late: %v: %+v", late, all[max(i, 0)])
+		}
+	}
+}
+
 // TestDecidedBranches: of an If that is decided by a constant one branch counts, and what it gives back as it came is followed to where it was made.
 func TestDecidedBranches(t *testing.T) {
 	m := opened(t, saved(t, func(m *onnx.NewModel) {

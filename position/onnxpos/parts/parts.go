@@ -111,8 +111,8 @@ func (p *lister) order(prefix string, g *onnx.Graph) {
 	}
 	for _, n := range g.Nodes {
 		for i := range n.Inputs {
-			if from := makers[n.Written(i)]; from != nil && n.Written(i) != "" && from.Index() >= n.Index() {
-				head, at = fmt.Sprintf("%s stands before %s, which it reads", n.Title(), from.Title()), report.Where{Node: n.Title()}
+			if from := makers[n.Written(i)]; from != nil && n.Written(i) != "" && !n.StandsBehind(from) { // which one does is no part of the model
+				head, at = "a node stands before one that it reads", report.Where{Node: n.Title()}
 			}
 		}
 	}
