@@ -62,7 +62,8 @@ func Precisions(p Precision, of ...Matrix) []Precision {
 	return out
 }
 
-// isRounded reports whether all numbers are of a coarser precision, and one at the least says so (the chance that it is so without is 1 in 2¹³): whole ones, and those of few bits, are of any.
+// isRounded reports whether all numbers are of a coarser precision, and one at the least says so: whole ones, and those of few bits, are of any.
+// That one of 32 bits ends so by chance is 1 in 2¹³.
 func isRounded(p Precision, of []Matrix) bool {
 	told := false
 	for _, m := range of {
