@@ -274,6 +274,8 @@ func (o RescaleOptions) rotations(m Model) (chosen []int, parts map[int][]int, e
 	switch {
 	case len(full)+len(sliding) == 0:
 		return nil, nil, &Refusal{Why: "the model has no rotary encoding that could be changed", Instead: "inspect says what it has"}
+	case slices.ContainsFunc(chosen, func(i int) bool { r, _ := m.Sites()[i].Encoding().Scheme.(schemes.Rotary); return r.Given }):
+		return nil, nil, &Refusal{Why: "the caller gives cosines and sines: the file holds no base and no scaling", Instead: "give the model those of the wanted frequencies"}
 	case chosen == nil:
 		return nil, nil, &Refusal{Why: "the model has no rotation " + layers, Instead: "without --layers the one rotation that it has is changed"}
 	}

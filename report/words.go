@@ -39,6 +39,8 @@ func (e Encoding) Source() string {
 		return "table in the file"
 	case form == FormCache:
 		return "cosine and sine tables in the file"
+	case form == FormRuntime && e.Scheme == SchemeRope && e.Parameters.Scaling == nil:
+		return "cosines and sines are given by the caller"
 	case form == FormRuntime:
 		return "computed by the graph"
 	case form == FormBaked && trained:

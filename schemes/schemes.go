@@ -44,6 +44,7 @@ type Rotary struct {
 	Layout              string // LayoutHalf or LayoutInterleaved; "" unknown
 	Sections            []int  // M-RoPE: pairs for t, h, w, and a fourth that text does not turn; nil otherwise
 	InterleavedSections bool
+	Given               bool  // the caller computes cosines and sines: Base and Scaling are in no file
 	OwnFrequencies      bool  // each section has the frequencies of a rotation of as many pairs, not a run of one list (FLUX)
 	Grid                []int // height and width in patches that a table of an image is for; nil otherwise
 	Scaling             Scaling

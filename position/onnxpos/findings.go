@@ -156,6 +156,9 @@ func (m *Model) End() (longest, beside int) {
 		}
 		return longest, 0
 	}
+	if n := m.graph.Window(); n > 0 {
+		return n, 0
+	}
 	end, longest := m.end()
 	if end.Step != 1 {
 		return m.pictured(), 0

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // attend is an attention of y to itself, y made of the rows te of tokens by nodes.
@@ -381,7 +382,7 @@ func TestSharedInputs(t *testing.T) {
 		"for each sequence":   func(m *onnx.NewModel) { rotated(m, -1, []int64{-1, -1, 4}, "batch", "sequence", "") },
 	} {
 		m := built(t, change)
-		if shape := m.graph.Eval.Main.Value("c").Shape; found(m) != report.SchemeUnknown || shape[len(shape)-2] != m.graph.Sizes.Length {
+		if shape := m.graph.Eval.Main.Value("c").Shape; !strings.HasPrefix(found(m), "RoPE of unknown base, rotary dim 4, half") || shape[len(shape)-2] != m.graph.Sizes.Length {
 			t.Errorf("%s: %s, %v, %v", name, found(m), shape, m.graph.Eval.Failures)
 		}
 	}
@@ -394,6 +395,55 @@ func TestSharedInputs(t *testing.T) {
 	})
 	if got := found(m); !strings.HasPrefix(got, "sinusoids of base 10000") {
 		t.Error(got)
+	}
+}
+
+// TestGivenToOperators: cosines and sines that a caller gives to an operator which turns pairs itself, for each token or in rows that it picks, are
+// those of a rotation of no base that the file tells; a fixed number of rows ends it, and nothing in the file can be stored otherwise.
+func TestGivenToOperators(t *testing.T) {
+	for name, c := range map[string]struct {
+		domain   string
+		rows     int64
+		capacity int
+	}{"for each token": {"", 0, 0}, "rows": {"com.microsoft", -1, 0}, "so many rows": {"com.microsoft", 32, 32}} {
+		m := built(t, func(m *onnx.NewModel) {
+			cosines := onnx.NewValue{Type: onnx.Float, Dims: []int64{-1, -1, 2}, Params: []string{"batch", "sequence", ""}}
+			if c.rows != 0 {
+				cosines.Dims, cosines.Params = []int64{c.rows, 2}, []string{"rows", ""}
+			}
+			if c.rows > 0 {
+				cosines.Params[0] = ""
+			}
+			ids := onnx.NewValue{Name: "ids", Type: onnx.Int64, Dims: []int64{-1, -1}, Params: []string{"batch", "sequence"}}
+			m.Inputs = []onnx.NewValue{ids, cosines, cosines, ids}
+			m.Inputs[1].Name, m.Inputs[2].Name, m.Inputs[3].Name = "c", "s", "position_ids"
+			m.Opset, m.Outputs[0].Dims = 23, []int64{-1, -1, 4}
+			m.Initializers = append(m.Initializers, noise("W", 4, 4), noise("K", 4, 4), integers("heads", 0, 0, 1, 4), integers("back", 0, 0, 4), integers("ends", 1))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids")}
+			for of, weights := range map[string]string{"q": "W", "k": "K"} {
+				turn := node("RotaryEmbedding", of+"t", of+"h", "c", "s")
+				if turn.Domain = c.domain; c.domain != "" {
+					turn.Inputs = []string{of + "h", "position_ids", "c", "s"}
+				}
+				m.Nodes = append(m.Nodes, node("MatMul", of, "te", weights), node("Reshape", of+"r", of, "heads"), withInts(node("Transpose", of+"h", of+"r"), "perm", []int64{0, 2, 1, 3}), turn)
+			}
+			m.Nodes = append(m.Nodes, withInts(node("Transpose", "keys", "kt"), "perm", []int64{0, 1, 3, 2}), node("MatMul", "scores", "qt", "keys"), node("Softmax", "weights", "scores"),
+				node("Unsqueeze", "v", "te", "ends"), node("MatMul", "o", "weights", "v"), withInts(node("Transpose", "p", "o"), "perm", []int64{0, 2, 1, 3}), node("Reshape", "h", "p", "back"))
+		})
+		e := m.Sites()[0].Encoding()
+		scheme, _ := e.Scheme.(schemes.Rotary)
+		if !scheme.Given || scheme.Dim != 4 || scheme.HeadDim != 4 || e.Capacity != c.capacity || len(m.Findings()) > 0 {
+			t.Errorf("%s: %s, %d positions, %v, %v", name, found(m), e.Capacity, m.Findings(), m.graph.Eval.Failures)
+		}
+		if _, err := position.Rescale(m, position.RescaleOptions{Base: 20000}); err == nil || !strings.Contains(err.Error(), "the caller gives cosines and sines") {
+			t.Errorf("%s, rope: %v", name, err)
+		}
+		if _, err := position.Bake(m, position.BakeOptions{Length: 64}); err == nil || !strings.Contains(err.Error(), "the caller gives cosines and sines") {
+			t.Errorf("%s, bake: %v", name, err)
+		}
+		if err := m.sites[0].Store(position.Want{Scheme: scheme, Positions: 64}); (err == nil) != (c.capacity == 0) {
+			t.Errorf("%s, longer: %v", name, err)
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ var mechanisms = []mechanism{
 	{"rotary", "pairs of elements of queries and keys are turned by angles of their position", func(_ *Model, d *detector) []site.Site { return d.rotary.Find() }},
 	{"bias", "numbers by distance are added to attention scores: ALiBi, buckets, tables", func(m *Model, d *detector) []site.Site { return m.windowPatches(d, d.relative.Biases()) }},
 	{"relative sinusoid", "sines and cosines of distances are multiplied by weights", func(m *Model, d *detector) []site.Site {
-		if m.hasRotary() {
+		if m.hasScheme(report.SchemeRope) {
 			return nil
 		}
 		return some(d.relative.Sinusoid())

@@ -11,11 +11,6 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// hasRotary reports whether a rotary encoding was found.
-func (m *Model) hasRotary() bool {
-	return slices.ContainsFunc(m.sites, func(s site.Site) bool { _, ok := s.Encoding().Scheme.(schemes.Rotary); return ok })
-}
-
 // besideConvolution reports whether an encoding is one that models of speech have together with a convolution, buckets of distance (WavLM, SEW-D), or
 // is of other places than those that a convolution takes: of the text that a decoder writes, say.
 func (m *Model) besideConvolution(e site.Site, s *eval.Scope, name string) bool {
@@ -78,10 +73,7 @@ func (d *detector) attends() bool {
 
 // hasScheme reports whether an encoding of a scheme was found.
 func (m *Model) hasScheme(kind string) bool {
-	return slices.ContainsFunc(m.sites, func(s site.Site) bool {
-		o, ok := s.Encoding().Scheme.(schemes.Other)
-		return ok && o.Kind == kind
-	})
+	return slices.ContainsFunc(m.sites, func(s site.Site) bool { return s.Encoding().Scheme.Name() == kind })
 }
 
 // unread is a constant that meets the data and is too large to be looked at, where

@@ -34,10 +34,17 @@ type explained struct {
 	nodes   map[*onnx.Node]bool
 	tensors map[*onnx.Tensor]bool
 	names   map[string]bool // of nodes and tensors, as sites report them
+	values  map[value]bool  // what is multiplied with the data
+}
+
+// value is a value by its name.
+type value struct {
+	scope *eval.Scope
+	name  string
 }
 
 func (m *Model) claimed(d *detector) *explained {
-	c := &explained{m: m, nodes: map[*onnx.Node]bool{}, tensors: map[*onnx.Tensor]bool{}, names: map[string]bool{}}
+	c := &explained{m: m, nodes: map[*onnx.Node]bool{}, tensors: map[*onnx.Tensor]bool{}, names: map[string]bool{}, values: map[value]bool{}}
 	for _, a := range d.tables {
 		c.claim(a.scope, a.node, a.name)
 	}
@@ -60,6 +67,7 @@ func (c *explained) name(e position.Encoding) {
 func (c *explained) claim(s *eval.Scope, n *onnx.Node, names ...string) {
 	c.nodes[n] = true
 	for _, name := range names {
+		c.values[value{s, name}] = true
 		for _, src := range trace.Sources(s, name) {
 			if src.Trig != nil {
 				c.nodes[src.Trig] = true
@@ -74,7 +82,7 @@ func (c *explained) claim(s *eval.Scope, n *onnx.Node, names ...string) {
 // has reports whether a meeting is one that a detector has explained.
 func (c *explained) has(x axes.Meeting) bool {
 	named := func(n *onnx.Node) bool { return c.nodes[n] || c.names[n.Title()] }
-	if named(x.Node) {
+	if named(x.Node) || c.values[value{x.Scope, x.Known}] {
 		return true
 	}
 	if from, _ := x.Scope.Find(x.Known); x.Kind == axes.Contracted && from != nil && (named(from) || c.m.graph.Behind(from, named) != nil) {

@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -211,6 +212,26 @@ func TestCacheOfLayers(t *testing.T) {
 	}
 	if _, err := position.Extend(m, position.ExtendOptions{Length: 24}); err == nil || !strings.Contains(err.Error(), "come in with") {
 		t.Errorf("keys that come out with 16 places: %v", err)
+	}
+}
+
+// TestWindowOfKeys: a decoder of one token behind keys and values of a fixed number, with a mask over both, sees as many and itself; for a longer one
+// they become as many more.
+func TestWindowOfKeys(t *testing.T) {
+	path := filepath.Join(own, "cases", "rope-step-cache.onnx")
+	m := opened(t, path)
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 64}); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, path)
+	var got []int64
+	for _, in := range after.graph.File.Graph.Inputs {
+		if len(in.Dims) == 4 {
+			got = append(got, in.Dims[2].Value, in.Dims[3].Value)
+		}
+	}
+	if want := []int64{1, 64, 63, 8, 63, 8}; !slices.Equal(got, want) || *position.Length(after, after.Describe()).Capacity != 64 {
+		t.Errorf("mask, keys, values: %v, want %v; %+v", got, want, position.Length(after, after.Describe()))
 	}
 }
 

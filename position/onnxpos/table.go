@@ -46,10 +46,6 @@ type tableSite struct {
 func findTables(m *Model, d *detector) []site.Site {
 	d.crossings()
 	byTensor := map[*onnx.Tensor]*tableSite{}
-	type value struct {
-		scope *eval.Scope
-		name  string
-	}
 	computed := map[value]*tableSite{}
 	var all []*tableSite
 	copies := rows.Copies{Spend: m.graph.SpendElements}

@@ -46,7 +46,10 @@ func Of(s schemes.Scheme) report.Parameters {
 }
 
 func rotary(s schemes.Rotary) report.Parameters {
-	p := report.Parameters{Base: number(s.Base), RotaryDim: Positive(s.Dim), HeadDim: Positive(s.HeadDim), Layout: s.Layout, Scaling: scaling(s.Scaling)}
+	p := report.Parameters{Base: number(s.Base), RotaryDim: Positive(s.Dim), HeadDim: Positive(s.HeadDim), Layout: s.Layout}
+	if !s.Given {
+		p.Scaling = scaling(s.Scaling)
+	}
 	p.Grid = s.Grid
 	if s.BaseAssumed {
 		p.Base = nil

@@ -1102,6 +1102,65 @@ class RoundedStep(nn.Module):
         return x + self.out(y.transpose(1, 2).reshape(-1, 1, D)), k, v
 
 
+class Turned(nn.Module):
+    """Queries and keys are turned by cosines and sines that the caller gives: one of each for a pair, or for each element of one; for each token, or in rows that are picked."""
+
+    def __init__(self, layout="half", wide=False):
+        super().__init__()
+        self.layout, self.wide = layout, wide
+
+    def forward(self, x, cos, sin, at=None):
+        if at is not None:
+            cos, sin = cos[at][:, None], sin[at][:, None]
+        a, b = (x[..., 0::2], x[..., 1::2]) if self.layout == "interleaved" else x.chunk(2, -1)
+        join = (lambda a, b: torch.stack([a, b], -1).flatten(-2)) if self.layout == "interleaved" else (lambda a, b: torch.cat([a, b], -1))
+        return x * cos + join(-b, a) * sin if self.wide else join(a * cos - b * sin, b * cos + a * sin)
+
+
+class TurnedStep(nn.Module):
+    """One token with keys and values of earlier ones, in a window of a fixed size, turned by a cosine and sine of each pair that the caller gives."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.qkv, self.out, self.rotate = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D), Turned()
+
+    def forward(self, input_ids, mask, cos, sin, keys, values):
+        x = self.embed(input_ids)
+        q, k, v = (t.view(1, 1, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        q, k = self.rotate(q, cos, sin), self.rotate(k, cos, sin)
+        scores = q @ torch.cat([keys, k], 2).transpose(-1, -2) / math.sqrt(HD) + mask
+        return x + self.out((scores.softmax(-1) @ torch.cat([values, v], 2)).transpose(1, 2).reshape(1, 1, D)), k, v
+
+
+class CountedStep(TurnedStep):
+    """The same by the token's position: angles are computed, or rows are picked of tables."""
+
+    def __init__(self, cached):
+        super().__init__()
+        frequencies = 10000.0 ** -(torch.arange(0, HD, 2).float() / HD)
+        angles = torch.outer(torch.arange(2 * N).float(), frequencies)
+        self.cached = cached
+        self.register_buffer("inv_freq", frequencies)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def forward(self, input_ids, mask, position_ids, keys, values):
+        angles = position_ids.float()[:, None, :, None] * self.inv_freq
+        cos, sin = (self.cos[position_ids][:, None], self.sin[position_ids][:, None]) if self.cached else (angles.cos(), angles.sin())
+        return super().forward(input_ids, mask, cos, sin, keys, values)
+
+
+class Mixed(nn.Module):
+    """Features and noise of the same shape, weighed by numbers of a time, the one less the other: no angles."""
+
+    def __init__(self):
+        super().__init__()
+        self.some, self.other, self.embed, self.layer = nn.Linear(1, 1), nn.Linear(1, 1), nn.Linear(D, D), Attention(rotate=Lucid())
+
+    def forward(self, features, noise, time):
+        return self.layer(self.embed(features * self.some(time)[:, None] - noise * self.other(time)[:, None]))
+
+
 class Pairs(nn.Module):
     """A vector for each pair of residues, to which a row is added by their distance, picked by one-hot numbers (AlphaFold)."""
 
@@ -1789,6 +1848,44 @@ def unordered(folder):
     ]
 
 
+def given(folder):
+    """Cosines and sines that the caller gives, as engines of phones and pipelines of diffusion models have them."""
+    half, names, step = torch.rand(7, HD // 2), ("input_ids", "cos", "sin"), torch.rand(1, 1, 1, HD // 2)
+    free = {"input_ids": {0: "batch", 1: "seq"}, "cos": {0: "seq"}, "sin": {0: "seq"}}
+    script(folder, "rope-given", Text(rotate=Turned()), (*IDS, half, half), names, free)
+    script(folder, "rope-given-pairs", Text(rotate=Turned("interleaved")), (*IDS, half, half), names, free)
+    wide, beyond = torch.rand(1, 1, 7, HD), {"input_ids": {0: "batch", 1: "seq"}, "cos": {2: "seq"}, "sin": {2: "seq"}}
+    script(folder, "rope-given-wide", Text(rotate=Turned(wide=True)), (*IDS, wide, wide), names, beyond)
+    script(folder, "rope-given-elements", Text(rotate=Turned("interleaved", wide=True)), (*IDS, wide, wide), names, beyond)
+    rows, picked = torch.rand(N, HD // 2), {"input_ids": {0: "batch", 1: "seq"}, "position_ids": {0: "batch", 1: "seq"}, "cos_cache": {0: "rows"}, "sin_cache": {0: "rows"}}
+    named = ("input_ids", "cos_cache", "sin_cache", "position_ids")
+    script(folder, "rope-given-rows", Text(rotate=Turned()), (*IDS, rows, rows, torch.arange(7)[None]), named, picked)
+    script(folder, "rope-given-few", Text(rotate=Turned()), (*IDS, rows, rows, torch.arange(7)[None]), named, {k: picked[k] for k in ("input_ids", "position_ids")})
+    keys = torch.randn(1, H, N - 1, HD)
+    script(folder, "rope-given-step", TurnedStep(), (IDS[0][:1, :1], torch.zeros(1, 1, 1, N), step, step, keys, keys), ("input_ids", "attention_mask", "position_ids_cos", "position_ids_sin", "past_key", "past_value"), None)
+    counted = ("input_ids", "attention_mask", "position_ids", "past_key", "past_value")
+    for name, cached in (("rope-step-window", False), ("rope-step-cache", True)):
+        script(folder, name, CountedStep(cached), (IDS[0][:1, :1], torch.zeros(1, 1, 1, N), torch.tensor([[5]]), keys, keys), counted, None)
+    parts = torch.randn(1, 7, D)
+    script(folder, "rope-noise", Mixed(), (parts, parts, torch.rand(1, 1)), ("features", "noise", "time"), {k: {0: "batch", 1: "seq"} for k in ("features", "noise")} | {"time": {0: "batch"}})
+
+    def turned(layout="half"):
+        return [dict(scheme="rope", form="runtime", capacity=None, parameters=dict(rotary_dim=HD, head_dim=HD, layout=layout))]
+
+    return [
+        entry("rope-given", turned(), None, "continues"),
+        entry("rope-given-pairs", turned("interleaved"), None, "continues"),
+        entry("rope-given-wide", turned(), None, "continues"),
+        entry("rope-given-elements", turned("interleaved"), None, "continues"),
+        entry("rope-given-rows", turned(), None, "continues"),
+        entry("rope-given-few", turned(), N, "error"),
+        entry("rope-given-step", turned(), N, "error"),
+        entry("rope-step-window", [rope("runtime", 10000.0)], N, "error"),
+        entry("rope-step-cache", [rope("cache", 10000.0, capacity=2 * N, rows=2 * N)], N, "error"),
+        entry("rope-noise", [rope("runtime", 500000.0)], None, "continues"),
+    ]
+
+
 def main(folder):
     os.makedirs(folder, exist_ok=True)
     free, none = {"pixel_values": {0: "batch"}}, []
@@ -1884,7 +1981,7 @@ def main(folder):
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
-    none += places(folder) + idioms(folder) + misread(folder) + counted(folder) + declared(folder) + optimised(folder) + unordered(folder)
+    none += places(folder) + idioms(folder) + misread(folder) + counted(folder) + declared(folder) + optimised(folder) + unordered(folder) + given(folder)
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:

@@ -149,7 +149,7 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 		closed = softmax.Title() + " weighs keys for each head of a query, or in blocks of queries: the axis ahead of the keys does not run over queries"
 	} else if written := intoCache(s, c.Product); written != nil {
 		closed = written.Title() + " writes keys into a cache of fixed size: which one is a query's own is not told by its place"
-	} else if shared.m.Sizes.Length == 1 && len(shared.m.CachesOf(v.Shape[k-1])) > 0 {
+	} else if shared.m.Sizes.Length == 1 && shared.m.Window() == 0 && len(shared.m.CachesOf(v.Shape[k-1])) > 0 {
 		closed = softmax.Title() + " weighs as many keys in every call, those of a cache of fixed size: which one is a query's own is not told by its place"
 	}
 	if closed != "" {

@@ -9,7 +9,6 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -188,11 +187,7 @@ func (d *Distances) resize(l *Lookup, most int, why string) error {
 		}
 	}
 	dims[l.axis()] = 2*int64(most) + 1
-	data, err := onnx.EncodeFloats(t.Type, out, nil)
-	if err != nil {
-		return &position.Refusal{Why: fmt.Sprintf("the table is stored as %s, which other rows cannot be", t.Type)}
-	}
-	return d.graph.Replace(t, dims, patch.Bytes(data), why)
+	return d.graph.ReplaceFloats(t, dims, out, why)
 }
 
 // reach finds the value behind a lookup that is the distance of query and key, and whether rows

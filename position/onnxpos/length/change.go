@@ -343,7 +343,7 @@ func (c *Change) inputs() map[string]*eval.Value {
 				}
 			}
 		case caches[in.Name] > 0:
-			in.Dims[caches[in.Name]].Value = int64(c.New)
+			in.Dims[caches[in.Name]].Value += int64(c.New - c.old)
 		}
 	})
 }
@@ -420,6 +420,9 @@ func (c *Change) accept(e *eval.Evaluator) error {
 		}
 	}
 	inputs, caches := c.inputs(), c.Graph.CachesOf(c.old)
+	if c.Graph.Window() > 0 {
+		caches = nil // those of one call alone may come out
+	}
 	for _, in := range probe.Given(c.Graph.File) {
 		if out := c.Graph.ComesOut(in); caches[in.Name] > 0 && out != nil {
 			if v := e.Main.Value(out.Name); v.Ranked && !slices.Equal(v.Shape, inputs[in.Name].Shape) {

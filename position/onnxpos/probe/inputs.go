@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/formula"
+	"github.com/modelpatch/modelpatch/position/onnxpos/turning"
 )
 
 // probeToken is the token id that probes feed: not 0, 1 or 2, which
@@ -146,6 +147,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 	inputs := map[string]*eval.Value{}
 	room := maxInputs
 	given := slices.DeleteFunc(slices.Clone(Given(f)), func(in *onnx.ValueInfo) bool { return f.Graph.Initializer(in.Name) != nil }) // of a default value the initializer speaks
+	turned := turning.Of(f.Graph.Wiring(), slices.DeleteFunc(slices.Clone(given), func(in *onnx.ValueInfo) bool { return !in.Type.IsFloat() || len(in.Dims) < 2 || isMask(in) }))
 	sizes := s.shapes(given, func(in *onnx.ValueInfo) bool { return isMask(in) || marksTokens(f, in) })
 	for i, in := range given {
 		inputs[in.Name] = probeInput(in, s, sizes[i], room)
@@ -154,6 +156,8 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 		}
 		room -= len(inputs[in.Name].Ints)
 		switch v := inputs[in.Name]; {
+		case v.Ranked && v.Len() <= room && turned[in.Name].Kind != turning.Mixed:
+			inputs[in.Name] = turned[in.Name].Values(v, s.Length, s.past)
 		case v.Ranked && v.Len() <= room+len(v.Ints) && IsCoordinates(f, in):
 			inputs[in.Name] = coordinates(v, s.past, hasColumns(in) || len(in.Dims) == 2 && namesBatch(in.Dims[1]))
 		case v.Known() && isLastKey(f, in):

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/turning"
 )
 
 // inputs are the model's inputs by what they carry; nil where there is none of a
@@ -353,41 +354,16 @@ func (p *Probe) IsNumber(in *onnx.ValueInfo) bool {
 // Main is the input that carries the sequence: tokens, features, a picture or a recording.
 func (p *Probe) Main() *onnx.ValueInfo { return cmp.Or(p.TokenInput(), p.ImageInput(), p.WaveInput()) }
 
-// Turns reports whether pairs of numbers are turned by an input beside the main one, as by cosines and sines: two products that are added, one of
-// each of what the graph made, have it, or another such input, as it comes in (RoFormer, arXiv:2104.09864, equation 34).
+// Turns reports whether pairs of numbers are turned by an input beside the main one, as by cosines and sines.
 func (p *Probe) Turns(in *onnx.ValueInfo) bool {
 	if p.turning == nil {
-		p.turning = p.findTurning()
+		main := p.Main()
+		p.turning = turning.Of(p.File.Graph.Wiring(), slices.DeleteFunc(slices.Clone(Given(p.File)), func(in *onnx.ValueInfo) bool {
+			return in == main || !in.Type.IsFloat() || len(in.Dims) < 2 || p.isAhead(in) || isMask(in) || p.isConstant(in.Name)
+		}))
 	}
-	return p.turning[in.Name]
-}
-
-func (p *Probe) findTurning() map[string]bool {
-	w, main := p.File.Graph.Wiring(), p.Main()
-	products := map[int][]string{} // by the inputs that they have
-	turning := map[string]bool{}
-	for _, in := range Given(p.File) {
-		if in == main || !in.Type.IsFloat() || len(in.Dims) < 2 || p.isAhead(in) || isMask(in) || p.isConstant(in.Name) {
-			continue
-		}
-		read(p.File, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
-			if out, ok := w.Output(n, 0); ok && eval.Is(n, eval.Scaling) {
-				products[out] = append(products[out], in.Name)
-			}
-			data, ok := w.Input(n, 0)
-			return eval.Is(n, eval.Layout|eval.Repetition) || eval.Is(n, eval.Selection) && ok && data == of || n.Op == "Concat", false
-		})
-	}
-	for product := range products {
-		for _, n := range w.Readers(product) {
-			one, first := w.Input(n, 0)
-			two, second := w.Input(n, 1)
-			if first && second && one != two && len(products[one]) == 1 && len(products[two]) == 1 && (eval.Is(n, eval.Addition) || n.Op == "Sub") {
-				turning[products[one][0]], turning[products[two][0]] = true, true
-			}
-		}
-	}
-	return turning
+	_, turns := p.turning[in.Name]
+	return turns
 }
 
 // IsRecorded reports whether the main input is a recording.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/turning"
 )
 
 // Probe is a graph evaluated at chosen sizes: first at small ones, later, when a
@@ -52,7 +53,7 @@ type Probe struct {
 		run        *eval.Evaluator
 	}
 	otherwise map[*onnx.Node]bool           // what fails at the sizes of the probe in the other calls, see Otherwise
-	turning   map[string]bool               // inputs that turn pairs of numbers, see Turns
+	turning   map[string]turning.Turn       // inputs that turn pairs of numbers, see Turns
 	lengths   map[int]bool                  // at which indices of tables of distances were computed
 	enlarged  int                           // how often a larger picture or recording was tried
 	calls     []*eval.Evaluator             // see CallsOf

@@ -138,12 +138,12 @@ func (p *Probe) pasts() map[onnx.InputAxis]bool {
 }
 
 // CachesOf are the inputs that hold keys and values of so many tokens, whether there are as many yet or not, and their axis of tokens: the
-// one of that size, beside the first. A call writes its own among them (static caches); masks over them are as long.
+// one of that size, beside the first. A call writes its own among them (static caches), or puts them behind (Window); masks over them are as long.
 func (p *Probe) CachesOf(length int) map[string]int {
 	free := func(in *onnx.ValueInfo) bool { // an axis that runs over tokens
 		return slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 })
 	}
-	of := func(in *onnx.ValueInfo) int {
+	of := func(in *onnx.ValueInfo, length int) int {
 		is := func(d onnx.Dim) bool { return int(d.Value) == length }
 		axis := 1 + slices.IndexFunc(in.Dims[1:], is)
 		if axis == 0 || slices.ContainsFunc(in.Dims[axis+1:], is) || free(in) {
@@ -155,16 +155,18 @@ func (p *Probe) CachesOf(length int) map[string]int {
 	if slices.ContainsFunc(p.cached(), free) {
 		return out // beside keys of any number of tokens, others hold none: the state of a convolution
 	}
+	held := length
+	if p.Window() == length {
+		held-- // and its own
+	}
 	for _, in := range p.cached() {
-		if axis := of(in); axis > 0 {
+		if axis := of(in, held); axis > 0 {
 			out[in.Name] = axis
 		}
 	}
-	if len(out) > 0 {
-		for _, in := range p.File.Graph.Inputs {
-			if len(in.Dims) > 1 && isMask(in) && of(in) > 0 {
-				out[in.Name] = of(in)
-			}
+	for _, in := range p.File.Graph.Inputs {
+		if len(out) > 0 && len(in.Dims) > 1 && isMask(in) && of(in, length) > 0 {
+			out[in.Name] = of(in, length)
 		}
 	}
 	return out
@@ -189,6 +191,14 @@ func (p *Probe) fixedPast() int {
 		return 0
 	}
 	return max(int(past), 0)
+}
+
+// Window is how many tokens a call sees that takes one behind keys and values of a fixed number, its own with them; 0 of other graphs.
+func (p *Probe) Window() int {
+	if past := p.fixedPast(); past > 0 && p.isStep() {
+		return past + 1
+	}
+	return 0
 }
 
 // FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time, or stands behind keys and
@@ -221,7 +231,9 @@ func (p *Probe) AtOnePosition() bool { return p.isStep() && p.calls == nil }
 
 // same reports whether two calls are given the same: shapes and numbers.
 func same(a, b map[string]*eval.Value) bool {
-	return maps.EqualFunc(a, b, func(v, w *eval.Value) bool { return slices.Equal(v.Shape, w.Shape) && slices.Equal(v.Ints, w.Ints) })
+	return maps.EqualFunc(a, b, func(v, w *eval.Value) bool {
+		return slices.Equal(v.Shape, w.Shape) && slices.Equal(v.Ints, w.Ints) && slices.Equal(v.Floats, w.Floats)
+	})
 }
 
 // TakeCalls evaluates a graph that takes one token at a time for several calls.
@@ -254,7 +266,7 @@ func (p *Probe) TakeCalls() {
 	}
 	was := p.Sizes
 	for _, meeting := range []bool{false, true} { // where not all that differs can be put behind one another, what meets the data
-		p.Sizes, p.stacked = s, stacked(p.File.Graph.Nodes, evaluated, meeting)
+		p.Sizes, p.stacked = s, stacked(p.File.Graph, evaluated, meeting)
 		if len(p.stacked) > 0 {
 			p.Sizes.Batch = calls
 		}
@@ -266,14 +278,20 @@ func (p *Probe) TakeCalls() {
 	p.Sizes, p.stacked = was, nil
 }
 
-// stacked are the values of nodes that differ between calls, of all of them; of those alone that meet the data where that is asked for.
-func stacked(nodes []*onnx.Node, evaluated []*eval.Evaluator, meeting bool) map[string]*eval.Value {
+// stacked are the values of nodes and inputs that differ between calls, of all of them; of those alone that meet the data where that is asked for.
+func stacked(g *onnx.Graph, evaluated []*eval.Evaluator, meeting bool) map[string]*eval.Value {
 	out := map[string]*eval.Value{}
-	for _, n := range nodes {
+	take := func(name string) {
+		if v := stack(evaluated[0].Main, name, evaluated, meeting); v != nil {
+			out[name] = v
+		}
+	}
+	for _, in := range g.Inputs {
+		take(in.Name)
+	}
+	for _, n := range g.Nodes {
 		for _, name := range n.Outputs {
-			if v := stack(evaluated[0].Main, name, evaluated, meeting); v != nil {
-				out[name] = v
-			}
+			take(name)
 		}
 	}
 	return out

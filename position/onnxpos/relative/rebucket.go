@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -28,11 +27,7 @@ func (b *Buckets) Rebucket(to schemes.Buckets, rows [][]float64) error {
 				values[i] = rows[i%len(rows)][i/len(rows)]
 			}
 		}
-		data, err := onnx.EncodeFloats(b.table.Type, values, nil)
-		if err != nil {
-			return &position.Refusal{Why: fmt.Sprintf("the table is stored as %s, which new rows cannot be", b.table.Type)}
-		}
-		if err := b.m.Replace(b.table, dims, patch.Bytes(data), why); err != nil {
+		if err := b.m.ReplaceFloats(b.table, dims, values, why); err != nil {
 			return err
 		}
 	}

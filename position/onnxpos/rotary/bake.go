@@ -19,6 +19,8 @@ func (r *Site) Bake(positions int) error { return r.BakeAs(positions, "") }
 // BakeAs is Bake with tables of another type, where the graph rounds to that at once.
 func (r *Site) BakeAs(positions int, dtype string) error {
 	switch {
+	case r.scheme.Given:
+		return refuseGiven()
 	case r.scheme.Grid != nil, r.scheme.OwnFrequencies:
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns, which no table by position holds"}
 	case r.factor() > 0:
@@ -29,6 +31,11 @@ func (r *Site) BakeAs(positions int, dtype string) error {
 		return &position.Refusal{Why: "the graph chooses between two lists of frequencies by the length of the input: one table cannot hold both", Remedies: []report.Remedy{report.Do("rope", "first takes the choice out of the graph", "scaling", "none")}}
 	}
 	return waves.Bake(r.m, r.trig, positions, dtype)
+}
+
+// refuseGiven is the answer where nothing in the file can be changed.
+func refuseGiven() error {
+	return &position.Refusal{Why: "the caller gives cosines and sines: the file has none", Instead: "give the model those of the wanted places and frequencies"}
 }
 
 // refuseFactor is the answer where a factor stands behind the products with cosines and sines: it is told as a part of those that the graph

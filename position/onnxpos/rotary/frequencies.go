@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/position/onnxpos/turning"
 	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -32,6 +33,13 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	frequencies, positions := r.frequencies(use)
 	if frequencies == nil {
 		r.scheme = schemes.Rotary{Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		if cos, sin := turning.Given(use.scope, use.cos), turning.Given(use.scope, use.sin); cos != nil && sin != nil {
+			if use.position != "" && cos.Dims[0].Value > 0 { // rows of the operator's
+				e.Capacity, e.Beyond = int(cos.Dims[0].Value), report.BeyondError
+			}
+			r.scheme.Given, r.scheme.Dim = true, 2*r.pairsOf(use)
+			e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("the caller gives cosines and sines in %q and %q: their base and scaling are in no file", cos.Name, sin.Name)})
+		}
 		return
 	}
 	if positions > 0 {

@@ -61,6 +61,9 @@ func (m *Search) Find() []site.Site {
 	var all []*Site
 	var sites []site.Site
 	for _, r := range m.rotations {
+		if r.guessed && slices.ContainsFunc(m.rotations, func(o *rotation) bool { return !o.guessed && o.cos == r.sin && o.sin == r.cos }) { // the other half says it
+			r.cos, r.sin, r.cosValue, r.sinValue = r.sin, r.cos, r.sinValue, r.cosValue
+		}
 		key := rotationKey(r)
 		if key == "" {
 			continue

@@ -27,6 +27,7 @@ type rotation struct {
 	packed    bool    // columns of cos are pairs' angles, not duplicated
 	position  string  // the fused operator's position input
 	ahead     bool    // of positions are the columns, in the graph: here they stand behind them
+	guessed   bool    // which are the cosines and which the sines is not told here
 	projected bool    // what is turned is the state before it is projected to queries and keys
 	factor    float64 // one number that both products are multiplied with, behind them; 0 of a fused operator
 }
@@ -52,7 +53,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	}
 	if cos, sin := columnsOfTurns(first.Known, second.Known); cos != nil && n.Op != "Sub" {
 		r := &rotation{scope: s, node: n, cos: first.Name, sin: first.Name, cosValue: cos, sinValue: sin, layout: schemes.LayoutInterleaved, packed: true, factor: first.Factor}
-		if layout, known := takenApart(s, first, second); known {
+		if layout, known, _ := takenApart(s, first, second); known {
 			r.layout = layout
 		}
 		r.headDim, r.projected = headDim(s, n.Output(0), cos)
@@ -60,14 +61,14 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 		return
 	}
 	a, b := waveKindBy(first.Known), waveKindBy(second.Known)
-	ahead := false
+	ahead, guessed := false, false
 	if a == noWave && b == noWave {
 		x, y := columnsLast(first.Known), columnsLast(second.Known)
 		if kind, other := waveKindOf(x), waveKindOf(y); kind != noWave && other != noWave && kind != other {
 			first.Known, second.Known, a, b, ahead = x, y, kind, other, true
 		}
 	}
-	if (a == noWave || b == noWave) && onCircle(first.Known, second.Known) {
+	if (a == noWave || a == b || b == noWave) && onCircle(first.Known, second.Known) {
 		// No position is the origin: x·cos − y·sin tells, else the term of the state as it is has the cosines.
 		switch {
 		case n.Op == "Sub":
@@ -75,7 +76,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 		case swapped(s, second.State) && !swapped(s, first.State):
 			a, b = isCosine, isSine
 		default:
-			a, b = isSine, isCosine
+			a, b, guessed = isSine, isCosine, true
 		}
 	}
 	switch {
@@ -85,7 +86,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	default:
 		return
 	}
-	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, ahead: ahead, factor: first.Factor}
+	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, ahead: ahead, guessed: guessed, factor: first.Factor}
 	r.layout, r.packed = layoutOf(s, r, first, second)
 	r.headDim, r.projected = headDim(s, n.Output(0), r.cosValue)
 	m.placeByPlace(r)
@@ -264,15 +265,15 @@ func layoutOf(s *eval.Scope, r *rotation, state, other trace.Term) (layout strin
 	if doubled.even && n > 0 {
 		switch {
 		case half && pairs: // one frequency, or those of several axes whose positions are the same
-			layout, _ = takenApart(s, state, other)
-			return layout, false
+			layout, _, packed = takenApart(s, state, other)
+			return layout, packed
 		case half:
 			return schemes.LayoutHalf, false
 		case pairs:
 			return schemes.LayoutInterleaved, false
 		}
 	}
-	layout, _ = takenApart(s, state, other)
+	layout, _, _ = takenApart(s, state, other)
 	return layout, true
 }
 
@@ -298,27 +299,31 @@ func doublingOf(v *eval.Value) doubling {
 
 // takenApart tells which elements of a head are pairs by asking the graph: the value of
 // which both states were taken gets its elements' places as numbers, and the places that
-// come out in one state and in the other lie side by side, or half a row of pairs apart.
-func takenApart(s *eval.Scope, one, other trace.Term) (layout string, known bool) {
-	if one.State == other.State {
-		return schemes.LayoutHalf, false
-	}
+// come out in one state and in the other lie side by side, or half a row of pairs apart; and whether the two states share no place, so that each
+// pair has one column.
+func takenApart(s *eval.Scope, one, other trace.Term) (layout string, known, packed bool) {
 	whole := commonSource(s, one.State, other.State)
-	if whole == "" || s.Value(whole).Len() > maxNumbered {
-		return schemes.LayoutHalf, false
+	if one.State == other.State || whole == "" || s.Value(whole).Len() > maxNumbered {
+		return schemes.LayoutHalf, false, false
 	}
 	v := s.Value(whole)
 	given := s.Given(whole, eval.Numbered(v))
 	a, b := one.Laid(s, given.Value(one.State)), other.Laid(s, given.Value(other.State))
 	if !a.Known() || !b.Known() || a.Len() != b.Len() || a.Len() == 0 {
-		return schemes.LayoutHalf, false
+		return schemes.LayoutHalf, false, false
+	}
+	layout, packed = schemes.LayoutInterleaved, true
+	first := make(map[int]bool, a.Len())
+	for i := range a.Len() {
+		first[place(a, i)] = true
 	}
 	for i := range a.Len() {
+		packed = packed && !first[place(b, i)]
 		if !besides(v.Shape, place(a, i), place(b, i)) {
-			return schemes.LayoutHalf, true
+			layout = schemes.LayoutHalf
 		}
 	}
-	return schemes.LayoutInterleaved, true
+	return layout, true, packed
 }
 
 // PairLayout tells which elements of a head 2×2 matrices turn as pairs: those that lie along the axis of two of the data that a node

@@ -25,21 +25,19 @@ func (r *Site) Store(want position.Want) error {
 	if err := scheme.Scaling.Known(); err != nil {
 		return &position.Refusal{Why: err.Error()}
 	}
-	if r.scheme.Grid != nil {
-		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns", Instead: "export the model for the wanted picture"}
-	}
 	same := reflect.DeepEqual(scheme, r.scheme) || r.sameNumbers(scheme)
 	r.cut = want.Cut
-	if r.scheme.OwnFrequencies && !same {
-		return &position.Refusal{Why: "pairs follow several axes of positions, each with frequencies of its own", Instead: "export the model again with the wanted configuration"}
-	}
-	if len(r.caches) > 0 {
-		return r.storeCaches(scheme, want, same)
-	}
-	if r.Detected.Form == report.FormBaked {
-		return r.storeAngles(scheme, want.Positions, same)
-	}
 	switch err := r.Uncounted(want); {
+	case r.scheme.Grid != nil:
+		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns", Instead: "export the model for the wanted picture"}
+	case r.scheme.OwnFrequencies && !same:
+		return &position.Refusal{Why: "pairs follow several axes of positions, each with frequencies of its own", Instead: "export the model again with the wanted configuration"}
+	case len(r.caches) > 0:
+		return r.storeCaches(scheme, want, same)
+	case r.Detected.Form == report.FormBaked:
+		return r.storeAngles(scheme, want.Positions, same)
+	case r.scheme.Given && r.Detected.Capacity > 0:
+		return refuseGiven()
 	case err != nil || same:
 		return err
 	case r.Scaled:
@@ -244,11 +242,7 @@ func (r *Site) storeFrequencies(scheme schemes.Rotary) error {
 		for i := range values {
 			values[i] = frequencies[frequencyAt(t, old, i)]
 		}
-		b, err := onnx.EncodeFloats(t.Type, values, nil)
-		if err != nil {
-			return err
-		}
-		if err := r.m.Replace(t, t.Dims, patch.Bytes(b), "frequencies of "+scheme.String()); err != nil {
+		if err := r.m.ReplaceFloats(t, t.Dims, values, "frequencies of "+scheme.String()); err != nil {
 			return err
 		}
 	}
@@ -304,11 +298,8 @@ func (r *Site) setAmplitude(a float64) error {
 	}
 	for _, t := range r.trig {
 		if c := amplitudeConstant(t); c != nil {
-			if x, err := c.Floats(0, 1); err == nil {
-				if b, err := onnx.EncodeFloats(c.Type, []float64{x[0] * ratio}, nil); err == nil &&
-					r.m.Replace(c, c.Dims, patch.Bytes(b), "attention factor") == nil {
-					continue
-				}
+			if x, err := c.Floats(0, 1); err == nil && r.m.ReplaceFloats(c, c.Dims, []float64{x[0] * ratio}, "attention factor") == nil {
+				continue
 			}
 		}
 		if err := r.multiply(t, ratio); err != nil {
@@ -380,27 +371,21 @@ func (r *Site) Neutralize() error {
 			if !c.Fitted {
 				return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)), Instead: "leave the rotation in place"}
 			}
-			ones := make([]float64, len(c.Result.Rotary.InverseFrequencies()))
-			zeros := make([]float64, len(ones))
-			for i := range ones {
-				ones[i] = 1
-			}
-			fill := func(sine bool) rows.RowFunc {
-				return func(_ int, dst []float64) error { c.Spread(ones, zeros, sine, dst); return nil }
-			}
-			if err := r.m.Resize(c.Cos, c.Cos.Len(), 0, fill(false), why); err != nil {
-				return err
-			}
-			if c.Sin.Tensor != c.Cos.Tensor {
-				if err := r.m.Resize(c.Sin, c.Sin.Len(), 0, fill(true), why); err != nil {
+			zeros := make([]float64, len(c.Result.Rotary.InverseFrequencies()))
+			ones := slices.Repeat([]float64{1}, len(zeros))
+			for i, t := range []rows.Table{c.Cos, c.Sin} {
+				if i > 0 && t.Tensor == c.Cos.Tensor {
+					continue
+				}
+				fill := func(_ int, dst []float64) error { c.Spread(ones, zeros, i > 0, dst); return nil }
+				if err := r.m.Resize(t, t.Len(), 0, fill, why); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	}
-	old, _ := r.frequencies(r.uses[0])
-	tensors := r.frequencyTensors(old)
+	tensors := r.frequencyTensors(r.FileFrequencies())
 	if len(tensors) == 0 {
 		return &position.Refusal{Why: "no constant of the graph holds the frequencies", Instead: "leave the rotation in place"}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -49,11 +48,7 @@ func (r *Site) storeSwitch(scheme schemes.Rotary) error {
 				continue
 			}
 			done[c] = true
-			b, err := onnx.EncodeFloats(c.Type, values, nil)
-			if err != nil {
-				return err
-			}
-			if err := r.m.Replace(c, c.Dims, patch.Bytes(b), "frequencies of "+scheme.String()); err != nil {
+			if err := r.m.ReplaceFloats(c, c.Dims, values, "frequencies of "+scheme.String()); err != nil {
 				return err
 			}
 		}

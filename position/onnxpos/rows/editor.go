@@ -32,6 +32,15 @@ func (e *Editor) Replace(t *onnx.Tensor, dims []int64, data patch.Source, why st
 	return Refused(e.ReplaceTensor(t, dims, data, why))
 }
 
+// ReplaceFloats is Replace by numbers; a type that cannot hold them refuses the change.
+func (e *Editor) ReplaceFloats(t *onnx.Tensor, dims []int64, values []float64, why string) error {
+	data, err := onnx.EncodeFloats(t.Type, values, nil)
+	if err != nil {
+		return &position.Refusal{Why: fmt.Sprintf("%q is stored as %s, which other numbers cannot be", e.name(t), t.Type)}
+	}
+	return e.Replace(t, dims, patch.Bytes(data), why)
+}
+
 // Refused is the error of the editor for what it cannot do, as a refusal.
 func Refused(err error) error {
 	if u, ok := errors.AsType[*onnx.UnsupportedError](err); ok {

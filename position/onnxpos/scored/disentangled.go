@@ -7,7 +7,6 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
@@ -181,11 +180,7 @@ func (d *Disentangled) lengthen(positions int) error {
 			row := int64(min(max(i, -old), old-1) + old)
 			rows = append(rows, values[row*width:(row+1)*width]...)
 		}
-		data, err := onnx.EncodeFloats(t.Type, rows, nil)
-		if err != nil {
-			return &position.Refusal{Why: fmt.Sprintf("the table is stored as %s, which other rows cannot be", t.Type)}
-		}
-		if err := d.graph.Replace(t, []int64{2 * int64(positions), width}, patch.Bytes(data), why); err != nil {
+		if err := d.graph.ReplaceFloats(t, []int64{2 * int64(positions), width}, rows, why); err != nil {
 			return err
 		}
 		d.cut[t] = eval.Shaped(t.Type, 2*positions, int(width))
