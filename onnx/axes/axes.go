@@ -367,6 +367,13 @@ func (c *call) tellsPadding(i int) bool {
 	return e.Type == onnx.Bool && e.Known() && e.Data
 }
 
+// weighs reports whether weights are summed over by truth values, to numbers that are not known: what is told of a token so, a one where it is
+// one of a vocabulary, is no mask.
+func (c *call) weighs() bool {
+	constant := func(v *Value) bool { return v != absent && v.Depends == Constant }
+	return c.row.In(eval.Product|eval.Convolution|eval.Recurrence) && slices.ContainsFunc(c.in, constant) && !c.s.Output(c.n, 0).Known()
+}
+
 func (c *call) run() []*Value {
 	if child := c.s.Call(c.n); child != nil {
 		c.l.Whole = false
@@ -386,9 +393,18 @@ func (c *call) run() []*Value {
 	if body { // what it takes from outside is not among its inputs
 		depends = Content
 	}
-	c.quiet = depends < Content
 	rule, row := ruleOf(c.n)
 	c.row = row
+	if depends == Mask && c.weighs() {
+		depends = Content
+		for i, in := range c.in {
+			if in.Depends == Mask {
+				told := *in
+				told.Depends, c.in[i] = Content, &told
+			}
+		}
+	}
+	c.quiet = depends < Content
 	c.l.Whole = c.l.Whole && (len(c.n.Inputs) == 0 || row != nil && keepsWhole[row.Axes])
 	if rule == nil {
 		c.doubt(fmt.Sprintf("operator %s is not known", operatorName(c.n)))

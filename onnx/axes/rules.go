@@ -344,6 +344,14 @@ func scatter(c *call) []*Value {
 		return onlyKnown(c)
 	}
 	out := &Value{Depends: max(v.Depends, updates.Depends, c.of(1).Depends), Axes: slices.Clone(v.Axes)}
+	if index := c.of(1).Axes; c.n.Op == "ScatterElements" && c.isData(1) && !c.isData(0) && !c.isData(2) && len(index) == len(out.Axes) {
+		for d := range out.Axes { // ones where tokens say, each for itself
+			if d != onnx.Dimension(c.n.Int("axis", 0), len(shape)) && index[d].size() == shape[d] {
+				out.Axes[d] = index[d]
+			}
+		}
+		return []*Value{out}
+	}
 	for d := range out.Axes {
 		at := d - len(out.Axes) + len(updates.Axes)
 		switch {

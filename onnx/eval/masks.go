@@ -19,6 +19,31 @@ func (v *Value) IsMask(hidden float64) bool {
 	return true
 }
 
+// Marks reports whether what known numbers hold of each of several places along an axis is nothing, or one and the same: a vector that stands for what is
+// hidden, say, at some of them.
+func (v *Value) Marks(axis int) bool {
+	places, inner := v.Shape[axis], onnx.Size(v.Shape[axis+1:])
+	marked := -1
+	for p := range places {
+		nothing, same := true, true
+		for i := range v.Len() / places {
+			at := i/inner*places*inner + i%inner
+			x := v.Number(at + p*inner)
+			nothing, same = nothing && x == 0, same && (marked < 0 || x == v.Number(at+marked*inner))
+		}
+		if marked < 0 && !nothing {
+			marked = p
+		}
+		if !nothing && !same {
+			return false
+		}
+	}
+	return places > fewMarks
+}
+
+// fewMarks are so few places that a table of them may have one row of zeros and another.
+const fewMarks = 3
+
 // IsDiagonal reports whether known numbers are one thing where places of two axes are the same, and another where they are not, whichever
 // they are: of the same places on both axes that tells none apart (the identity that self-loops of a graph or an inverse are made with).
 func (v *Value) IsDiagonal(a, b int) bool {

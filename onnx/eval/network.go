@@ -197,6 +197,12 @@ func einsumContent(c *call, out *Value, terms []string, right string, sizes map[
 	if onnx.Size(shape) > c.maxMultiplications() || !c.keeps(out) || !allKnown(c.in...) || !out.Type.IsFloat() {
 		return out
 	}
+	for i, term := range terms {
+		summed := func(d int) bool { return !strings.ContainsRune(right, []rune(term)[d]) }
+		if out.state = len(terms) == 2 && toldAlike(c.in[i], c.in[1-i], summed); out.state {
+			return out
+		}
+	}
 	walkers := make([]walker, len(terms))
 	for i, term := range terms {
 		own := newWalker(c.in[i].Shape, c.in[i].Shape).strides

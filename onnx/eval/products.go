@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -102,6 +103,9 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 	if !t.IsFloat() || out.Len() == 0 || !c.keeps(out) || onnx.Size(full) > c.most() || k > c.maxMultiplications()/max(onnx.Size(full), 1) || !allKnown(a, b) {
 		return one(out), nil
 	}
+	if out.state = toldAlike(a, b, func(d int) bool { return d == len(a.Shape)-1 }) || toldAlike(b, a, func(d int) bool { return d == max(len(b.Shape)-2, 0) }); out.state {
+		return one(out), nil
+	}
 	c.multiplies(onnx.Size(full) * k)
 	out.Floats = make([]float64, onnx.Size(full))
 	strideA, strideB := newWalker(sa[:len(sa)-2], lead), newWalker(sb[:len(sb)-2], lead)
@@ -122,6 +126,30 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 		}
 	})
 	return one(out.from(a, b)), nil
+}
+
+// toldAlike reports whether a product with weights is model state, as rows are that tokens choose (see hidden): what is told of each token, a one
+// where it is one of a vocabulary, say, is the same for all of them, as they are in a probe. Of places that are counted it is not, and matrices of
+// zeros and ones count them. summed are the axes over which the product sums.
+func toldAlike(told, weights *Value, summed func(axis int) bool) bool {
+	if !told.Data || weights.Data || weights.IsMask(math.Inf(-1)) {
+		return false
+	}
+	several := false
+	for i := range told.Len() {
+		first, rest, stride := 0, i, 1 // of the same number of the first token
+		for d := len(told.Shape) - 1; d >= 0; d-- {
+			if summed(d) {
+				first += rest % told.Shape[d] * stride
+			}
+			rest, stride = rest/told.Shape[d], stride*told.Shape[d]
+		}
+		if told.Number(i) != told.Number(first) {
+			return false
+		}
+		several = several || first > 0
+	}
+	return several
 }
 
 // multiply is the product of an m by k and a k by n matrix, summed in the order of k.

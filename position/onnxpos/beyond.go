@@ -325,7 +325,7 @@ func (m *Model) beyond(s site.Site, probe *eval.Evaluator) string {
 		if t.staysAtItsLast(probe) && t.staysAtItsLast(m.graph.At(t.Detected.Capacity+2)) {
 			return "clamps"
 		}
-		if u := t.uses[0]; u.share != nil && u.share.Row != nil && u.rowsAt(probe, t.origins) == nil {
+		if u := t.uses[0]; u.share != nil && u.share.Row != nil && u.rowsAt(probe, t.origins) == nil && (u.source.Indexed == nil || !eval.Is(u.source.Indexed, eval.LookupsInBlocks)) {
 			return report.BeyondUnknown // numbers of another constant, perhaps
 		}
 	}

@@ -5,6 +5,7 @@
 package rotary
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -231,10 +232,7 @@ func (r *Site) describe() {
 	if r.scheme.Grid == nil && r.scheme.Base == 0 {
 		r.alongOneAxis(&e)
 	}
-	r.scheme.Layout, r.scheme.HeadDim = use.layout, r.headDim()
-	if r.scheme.HeadDim == 0 {
-		r.scheme.HeadDim = r.scheme.Dim
-	}
+	r.scheme.Layout, r.scheme.HeadDim = use.layout, cmp.Or(r.headDim(), r.scheme.Dim)
 	r.scheme.Scaling = r.scheme.Scaling.WithAttentionFactor(r.scheme.Scaling.AttentionFactor)
 	if r.scheme.Dim > 0 && e.Form == report.FormRuntime && !r.scheme.OwnFrequencies && r.scheme.Grid == nil {
 		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
@@ -523,7 +521,7 @@ func (r *Site) describeCaches(e *position.Encoding) {
 		return
 	}
 	if !longest.Fitted {
-		r.scheme = schemes.Rotary{Dim: r.columns(longest), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		r.scheme = schemes.Rotary{Dim: min(r.columns(longest), cmp.Or(r.headDim(), math.MaxInt)), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the tables are no cosines and sines of one formula"})
 		return
 	}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -71,16 +72,39 @@ func summand(n *onnx.Node) string {
 // channel (HuBERT's conv_pos_batch_norm).
 const maxAhead = 2
 
+// masks is the value of which a node leaves out what padding has, by zeros and ones or a choice; "" of others.
+func masks(s *eval.Scope, n *onnx.Node) string {
+	if !eval.Is(n, eval.Choice) && n.Op != "Mul" {
+		return ""
+	}
+	state, others := "", 0
+	for _, in := range n.Inputs {
+		if v := s.Value(in); v.Known() && v.IsMask(0) {
+			others++
+		} else {
+			state = in
+		}
+	}
+	if others != len(n.Inputs)-1 {
+		return ""
+	}
+	return state
+}
+
 // Residual follows a convolution's output to an Add of what the convolution
 // read, or of what attention made of it; nil where there is none.
 func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
 	read := LaidOut(s, n.Input(0))
 	for range maxAhead {
 		ahead, at := s.Find(read)
-		if ahead == nil || at != s || !eval.Is(ahead, eval.Padding|eval.ByChannel) {
+		if ahead == nil || at != s {
 			break
 		}
-		read = LaidOut(s, ahead.Input(0))
+		masked := masks(s, ahead)
+		if masked == "" && !eval.Is(ahead, eval.Padding|eval.ByChannel) {
+			break
+		}
+		read = LaidOut(s, cmp.Or(masked, ahead.Input(0)))
 	}
 	line := len(s.Value(n.Output(0)).Shape) == 3
 	isRead := func(in string) bool {
@@ -110,7 +134,7 @@ func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
 					return c
 				}
 			case c.IsConvolution() && c.Int("group", 1) > 1:
-			case !eval.Is(c, eval.Layout|onTheWay):
+			case !eval.Is(c, eval.Layout|onTheWay) && masks(s, c) == "":
 				continue
 			}
 			if found := walk(c.Output(0), depth+1); found != nil {
