@@ -50,6 +50,13 @@ func TestQuantisedTables(t *testing.T) {
 			if got := found(m); got != want {
 				t.Errorf("found %q, want %q", got, want)
 			}
+			beyond := report.BeyondError
+			if strings.Contains(c.name, "blocks") { // no engine checks them
+				beyond = report.BeyondWrong
+			}
+			if got := m.Sites()[0].Encoding().Beyond; got != beyond {
+				t.Errorf("longer input: %s, want %s", got, beyond)
+			}
 			_, err := position.Extend(m, position.ExtendOptions{Length: 40, Method: "repeat-last"})
 			if stays := err != nil; stays != c.stays || stays && strings.Contains(err.Error(), "report it") {
 				t.Errorf("extended: %v", err)

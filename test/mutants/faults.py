@@ -448,4 +448,12 @@ MORE = [
     Fault("guessed-roles", f"{OP}/rotary/rotary.go", "if r.guessed && slices", "if !r.guessed && slices", "one rotation of a decoder of one token is told as two", (OP,)),
     Fault("window-of-keys", f"{OP}/findings.go", "n := m.graph.Window(); n > 0", "n := m.graph.Window(); n < 0", "nothing is said to limit a decoder whose keys are of a fixed number", (OP,)),
     Fault("longer-window", f"{OP}/length/change.go", "case caches[in.Name] > 0:", "case caches[in.Name] > 0 && c.Graph.Window() == 0:", "a decoder behind keys of a fixed number stays as long as it was", (OP,)),
+    Fault("one-hot-summed", "onnx/eval/products.go", "	return several\n}", "	return several && weights == nil\n}", "a model whose tokens are ones among zeros is proved to have no positions", (OP,)),
+    Fault("one-hot-in-axes", "onnx/axes/axes.go", "if depends == Mask && c.weighs() {", "if depends == Constant && c.weighs() {", "behind a convolution of what is told of tokens no table is met", (OP,)),
+    Fault("one-hot-written", "onnx/axes/rules.go", 'c.n.Op == "ScatterElements" && c.isData(1) &&', 'c.n.Op == "ScatterElements" && !c.isData(1) &&', "of tokens that are written into zeros it is not known which places are theirs", (OP,)),
+    Fault("hidden-places", "onnx/axes/judge.go", "known.Marks(m.Covers[0])", "known.Marks(m.Covers[0]) && false", "a vector that stands for hidden places is a table of positions", (OP,)),
+    Fault("convolution-of-masked", f"{OP}/trace/residual.go", "masked := masks(s, ahead)", "masked := masks(s, ahead)[:0]", "of a convolution behind a mask none is told", (OP,)),
+    Fault("convolution-filled", f"{OP}/trace/residual.go", '!eval.Is(c, eval.Layout|onTheWay) && masks(s, c) == "":', "!eval.Is(c, eval.Layout|onTheWay):", "of two convolutions with a mask between them none is told", (OP,)),
+    Fault("heads-apart", f"{OP}/rotary/rotary.go", "cmp.Or(r.headDim(), math.MaxInt)", "math.MaxInt", "more of a head turns than it has", (OP,)),
+    Fault("rows-in-blocks-unchecked", f"{OP}/beyond.go", "!eval.Is(u.source.Indexed, eval.LookupsInBlocks))", "eval.Is(u.source.Indexed, eval.LookupsInBlocks))", "longer input is said to do nobody knows what, where no engine checks rows in blocks", (OP,)),
 ]

@@ -1886,6 +1886,84 @@ def given(folder):
     ]
 
 
+class OneHot(nn.Module):
+    """Tokens as ones among zeros, by comparison, by choice or written into zeros, and weights; a table behind it."""
+
+    def __init__(self, how, convolved=False):
+        super().__init__()
+        self.how, self.weights = how, nn.Conv1d(V, D, 3, padding=1) if convolved else nn.Linear(V, D)
+        self.table, self.layer = nn.Embedding(N, D), Attention()
+
+    def forward(self, input_ids):
+        if self.how == "written":
+            told = torch.zeros(input_ids.shape[0], input_ids.shape[1], V).scatter(2, input_ids[..., None], 1.0)
+        else:
+            same = input_ids[..., None] == torch.arange(V)
+            told = torch.where(same, 1.0, 0.0) if self.how == "chosen" else same.float()
+        x = self.weights(told.transpose(1, 2)).transpose(1, 2) if isinstance(self.weights, nn.Conv1d) else self.weights(told)
+        return self.layer(x + self.table(torch.arange(x.shape[1])))
+
+
+class MaskedConvolution(nn.Module):
+    """A convolution of the places around each is added to the state; padding is left out ahead of it, or between it and a second one."""
+
+    def __init__(self, between):
+        super().__init__()
+        self.embed, self.between, self.layer = nn.Embedding(V, D), between, Attention()
+        self.near, self.next = nn.Conv1d(D, D, 5, padding=2, groups=4), nn.Conv1d(D, D, 5, padding=2, groups=4)
+
+    def forward(self, input_ids, attention_mask):
+        x, there = self.embed(input_ids), attention_mask[:, None].float()
+        h = x.transpose(1, 2)
+        h = self.next(nn.functional.mish(self.near(h)).masked_fill(there == 0, 0.0)) if self.between else self.near(h * there)
+        return self.layer(x + nn.functional.mish(h).transpose(1, 2))
+
+
+class Hidden(nn.Module):
+    """A vector stands for the second half of the places, which are hidden; a picture's patches have a table."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.told, self.token, self.table, self.layer = nn.Conv2d(3, D, 8, 8), nn.Conv2d(3, D, 8, 8), nn.Parameter(torch.zeros(1, 1, D)), nn.Parameter(torch.zeros(1, 16, D)), Attention()
+        self.register_buffer("hidden", (torch.arange(16) >= 8).float()[None, :, None])
+
+    def forward(self, pixels, masks):
+        x, told = self.conv(pixels).flatten(2).transpose(1, 2), self.told(masks).flatten(2).transpose(1, 2)
+        return self.layer(x + self.table + told * (1 - self.hidden) + self.token * self.hidden)
+
+
+class TurnedHeads(nn.Module):
+    """Each head turns by frequencies of its own (Mochi)."""
+
+    def __init__(self):
+        super().__init__()
+        angles = torch.arange(12).float()[:, None, None] * torch.rand(H, HD // 2)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def forward(self, x):
+        pairs = x.transpose(1, 2).unflatten(-1, (-1, 2))
+        a, b = pairs[..., 0], pairs[..., 1]
+        return torch.stack([a * self.cos - b * self.sin, a * self.sin + b * self.cos], -1).flatten(-2).transpose(1, 2)
+
+
+def told(folder):
+    """What is told of tokens by truth values, and masks that are on the way of convolutions or tokens."""
+    cases = []
+    for name, module in (("one-hot-compared", OneHot("compared")), ("one-hot-chosen", OneHot("chosen")), ("one-hot-written", OneHot("written")), ("one-hot-convolved", OneHot("compared", True))):
+        script(folder, name, module)
+        cases.append(entry(name, [learned("table", N, N)], N, "error"))
+    for name, between in (("conv-masked", False), ("conv-filled", True)):
+        script(folder, name, MaskedConvolution(between), (*IDS, torch.ones(1, 7, dtype=torch.long)), ("input_ids", "attention_mask"), {k: {0: "batch", 1: "seq"} for k in ("input_ids", "attention_mask")})
+        cases.append(entry(name, [dict(scheme="conv", form=None, capacity=None, parameters={})], None, "continues"))
+    pictures = torch.randn(1, 3, 32, 32)
+    script(folder, "image-hidden", Hidden(), (pictures, pictures), ("pixel_values", "prompt_masks"), {k: {0: "batch"} for k in ("pixel_values", "prompt_masks")})
+    cases.append(entry("image-hidden", [learned("baked", 16, 16, grid=[4, 4])], 16, "error"))
+    script(folder, "rope-heads", Text(rotate=TurnedHeads()), (torch.arange(12)[None] + 3,), ("input_ids",), {"input_ids": {0: "batch"}})
+    turned = dict(scheme="rope", form="baked", capacity=12, parameters=dict(rotary_dim=HD, head_dim=HD, layout="interleaved", scaling=dict(type="custom")))
+    return cases + [entry("rope-heads", [turned], 12, "error", 12)]
+
+
 def main(folder):
     os.makedirs(folder, exist_ok=True)
     free, none = {"pixel_values": {0: "batch"}}, []
@@ -1981,7 +2059,7 @@ def main(folder):
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
-    none += places(folder) + idioms(folder) + misread(folder) + counted(folder) + declared(folder) + optimised(folder) + unordered(folder) + given(folder)
+    none += places(folder) + idioms(folder) + misread(folder) + counted(folder) + declared(folder) + optimised(folder) + unordered(folder) + given(folder) + told(folder)
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:
