@@ -373,8 +373,11 @@ func globalPool(c *call) ([]*Value, error) {
 
 func recurrent(c *call) ([]*Value, error) {
 	x, r := c.need(0), c.need(2)
-	if len(x.Shape) != 3 || len(r.Shape) != 3 {
+	if !x.Ranked || len(r.Shape) != 3 {
 		return one(&Value{Type: x.Type}), nil
+	}
+	if len(x.Shape) != 3 {
+		return nil, c.fail("a sequence of shape %v, where three axes are wanted", x.Shape)
 	}
 	directions, hidden := r.Shape[0], r.Shape[2]
 	if c.node.Op == "DynamicQuantizeLSTM" { // its weights stand the other way round

@@ -27,11 +27,7 @@ func (p *Probe) kinds() *inputs {
 	}
 	k := &inputs{}
 	p.given = k
-	first := func(place **onnx.ValueInfo, in *onnx.ValueInfo) {
-		if *place == nil {
-			*place = in
-		}
-	}
+	first := func(place **onnx.ValueInfo, in *onnx.ValueInfo) { *place = cmp.Or(*place, in) }
 	for _, in := range Given(p.File) {
 		if p.isConstant(in.Name) || p.isAhead(in) && p.mayBeCache(in) { // keys or values of those before
 			continue
@@ -63,6 +59,9 @@ func (p *Probe) kinds() *inputs {
 	}
 	if k.tokens != nil && k.image != nil && (isMask(k.image) || p.mayBeCache(k.image) && k.tokens.Dims[1].Value == 1 && !slices.ContainsFunc(k.image.Dims[1:], func(d onnx.Dim) bool { return d.Value == 1 || d.Value == 3 })) {
 		k.image = nil
+	}
+	if k.wave != nil && k.features != nil && k.features.Dims[0].Value > 1 && p.ComesOut(k.features) != nil { // what a recurrence goes on with, of each layer
+		k.features = nil
 	}
 	if *k == (inputs{}) {
 		lists := slices.DeleteFunc(slices.Clone(Given(p.File)), func(in *onnx.ValueInfo) bool { return !p.isList(in) })

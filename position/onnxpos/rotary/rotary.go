@@ -314,11 +314,11 @@ func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 
 // wholeAxis is the axis of positions of a table that is used whole: that of as
 // many positions as are turned, else the one before the columns that is not 1. Of a
-// picture it is the one axis of as many places as there are patches: others may be
+// picture, or of a text of one length, it is the one axis of as many places as there are: others may be
 // heads that turn each in its way.
 func (r *Site) wholeAxis(t *onnx.Tensor, u *rotation) int {
-	if h, w := r.m.PatchesIn(r.m.Eval); h*w > 1 {
-		places := int64(h * w)
+	h, w := r.m.PatchesIn(r.m.Eval)
+	if places := int64(max(h*w, r.m.FixedLength())); places > 1 {
 		axis := slices.Index(t.Dims[:len(t.Dims)-1], places)
 		if axis >= 0 && !slices.Contains(t.Dims[axis+1:len(t.Dims)-1], places) {
 			return axis

@@ -94,9 +94,9 @@ func masks(s *eval.Scope, n *onnx.Node) string {
 // Residual follows a convolution's output to an Add of what the convolution
 // read, or of what attention made of it; nil where there is none.
 func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
-	read := LaidOut(s, n.Input(0))
+	reads := []string{LaidOut(s, n.Input(0))}
 	for range maxAhead {
-		ahead, at := s.Find(read)
+		ahead, at := s.Find(reads[0])
 		if ahead == nil || at != s {
 			break
 		}
@@ -104,11 +104,13 @@ func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
 		if masked == "" && !eval.Is(ahead, eval.Padding|eval.ByChannel) {
 			break
 		}
-		read = LaidOut(s, cmp.Or(masked, ahead.Input(0)))
+		reads = slices.Insert(reads, 0, LaidOut(s, cmp.Or(masked, ahead.Input(0))))
 	}
 	line := len(s.Value(n.Output(0)).Shape) == 3
 	isRead := func(in string) bool {
-		return LaidOut(s, in) == read || line && pooled(s, in, read) || attended(s, in, read)
+		return slices.ContainsFunc(reads, func(read string) bool {
+			return LaidOut(s, in) == read || line && pooled(s, in, read) || attended(s, in, read)
+		})
 	}
 	if isRead(summand(n)) {
 		return n
