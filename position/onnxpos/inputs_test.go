@@ -447,6 +447,19 @@ func TestGivenToOperators(t *testing.T) {
 	}
 }
 
+// TestOperatorAlone: an operator whose data are an input, as the standard's own tests have it, is no model that turns.
+func TestOperatorAlone(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		cosines := []int64{-1, -1, 2}
+		m.Opset, m.Outputs[0].Dims = 23, []int64{-1, 2, -1, 4}
+		m.Inputs = []onnx.NewValue{{Name: "x", Type: onnx.Float, Dims: []int64{-1, 2, -1, 4}}, {Name: "c", Type: onnx.Float, Dims: cosines}, {Name: "s", Type: onnx.Float, Dims: cosines}}
+		m.Nodes = []onnx.NewNode{node("RotaryEmbedding", "h", "x", "c", "s")}
+	})
+	if got := found(m); got != report.SchemeUnknown {
+		t.Error(got)
+	}
+}
+
 // TestWordsBehindEntities: a few entities, as many as a graph was made for, are not the text that its words are (LUKE).
 func TestWordsBehindEntities(t *testing.T) {
 	type dims = []int64

@@ -235,6 +235,22 @@ func TestWindowOfKeys(t *testing.T) {
 	}
 }
 
+// TestWindowsOfAWindow: of keys of a fixed number the last is the query's own, and a narrower window is told by places; which key is of the first position
+// is not.
+func TestWindowsOfAWindow(t *testing.T) {
+	path := filepath.Join(own, "cases", "rope-step-window.onnx")
+	m := opened(t, path)
+	if _, err := position.AddWindow(m, position.WindowOptions{Positions: 8}); err != nil {
+		t.Fatal(err)
+	}
+	if got := result(t, m, path).Attentions()[0].Window().Positions; got != 8 {
+		t.Errorf("a window of %d positions, want 8", got)
+	}
+	if _, err := position.AddWindow(opened(t, path), position.WindowOptions{Positions: 8, Sinks: 1}); err == nil || !strings.Contains(err.Error(), "first position") {
+		t.Errorf("the first position: %v", err)
+	}
+}
+
 // TestCacheWithoutABatch: the features of keys of earlier tokens are those of the heads, also where the first axis runs over tokens.
 func TestCacheWithoutABatch(t *testing.T) {
 	m := built(t, func(m *onnx.NewModel) {

@@ -456,4 +456,7 @@ MORE = [
     Fault("convolution-filled", f"{OP}/trace/residual.go", '!eval.Is(c, eval.Layout|onTheWay) && masks(s, c) == "":', "!eval.Is(c, eval.Layout|onTheWay):", "of two convolutions with a mask between them none is told", (OP,)),
     Fault("heads-apart", f"{OP}/rotary/rotary.go", "cmp.Or(r.headDim(), math.MaxInt)", "math.MaxInt", "more of a head turns than it has", (OP,)),
     Fault("rows-in-blocks-unchecked", f"{OP}/beyond.go", "!eval.Is(u.source.Indexed, eval.LookupsInBlocks))", "eval.Is(u.source.Indexed, eval.LookupsInBlocks))", "longer input is said to do nobody knows what, where no engine checks rows in blocks", (OP,)),
+    Fault("window-of-a-window", f"{OP}/attention/window.go", "w.graph.Window() == v.Shape[len(v.Shape)-1]", "w.graph.Window() == 1", "a window for a decoder of one token ends with a mistake of its own", (OP,)),
+    Fault("first-of-a-window", f"{OP}/attention/attention.go", "n > 0 && w.Sinks > 0", "n > 0 && w.Sinks < 0", "the first of some keys is taken for the first of all", (OP,)),
+    Fault("turned-by-nothing", f"{OP}/turning/turning.go", "row.Turns != nil && isMade(w, n) {", "row.Turns != nil {", "an operator alone, whose data are an input, is told as a model's encoding", (OP,)),
 ]

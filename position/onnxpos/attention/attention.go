@@ -161,6 +161,9 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 		return shared.add(s, softmax, c.Product, shared.linear(alibi), a.Heads)
 	}
 	a.AddWindow = func(w schemes.SlidingWindow) error {
+		if n := shared.m.Window(); n > 0 && w.Sinks > 0 {
+			return &position.Refusal{Why: fmt.Sprintf("%s weighs %d keys in every call, those before the query: which one is of the first position is not told by its place", softmax.Title(), n), Instead: "leave --sinks out"}
+		}
 		return shared.add(s, softmax, c.Product, shared.hiding(w, a.Causal), a.Heads)
 	}
 	at, found := keyed(s, softmax, c.Product)

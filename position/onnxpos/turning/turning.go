@@ -89,7 +89,7 @@ func read(w *onnx.Wiring, in *onnx.ValueInfo, products map[int][]product) (kind 
 			if looked++; looked > maxReaders {
 				return kind, picked
 			}
-			if row := eval.Lookup(n.Domain, n.Op); row != nil && row.Turns != nil {
+			if row := eval.Lookup(n.Domain, n.Op); row != nil && row.Turns != nil && isMade(w, n) {
 				for of, k := range map[int]Kind{row.Turns.Cosines: Cosines, row.Turns.Sines: Sines} {
 					if v, ok := w.Input(n, of); ok && v == queue[i] {
 						kind, picked = k, picked || n.Input(row.Turns.Positions) != ""
@@ -117,6 +117,12 @@ func read(w *onnx.Wiring, in *onnx.ValueInfo, products map[int][]product) (kind 
 		}
 	}
 	return kind, picked
+}
+
+// isMade reports whether the graph makes what a node turns: what is an input as well is no model's.
+func isMade(w *onnx.Wiring, n *onnx.Node) bool {
+	data, ok := w.Input(n, 0)
+	return ok && w.Producer(data) != nil
 }
 
 // roles tells which of two factors has cosines and which sines, by the states that they multiply: x·cos − y·sin; or the state as it is, and one

@@ -113,6 +113,8 @@ func values(in onnxruntime.Input, n int, dims []int64) func(int) float64 {
 		return constant(1)
 	case strings.Contains(name, "pad"):
 		return constant(0) // it marks what is none
+	case whole && strings.Contains(name, "pos") && len(dims) == 2 && last == 1: // of one token, behind those that are cached
+		return constant(float64(n - 1))
 	case whole && strings.Contains(name, "pos"):
 		return func(i int) float64 { return float64(i % last) }
 	case whole && (strings.Contains(name, "type") || strings.Contains(name, "segment")):
