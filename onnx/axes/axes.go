@@ -371,7 +371,7 @@ func (c *call) tellsPadding(i int) bool {
 // one of a vocabulary, is no mask.
 func (c *call) weighs() bool {
 	constant := func(v *Value) bool { return v != absent && v.Depends == Constant }
-	return c.row.In(eval.Product|eval.Convolution|eval.Recurrence) && slices.ContainsFunc(c.in, constant) && !c.s.Output(c.n, 0).Known()
+	return c.row != nil && c.row.In(eval.Product|eval.Convolution|eval.Recurrence) && slices.ContainsFunc(c.in, constant) && !c.s.Output(c.n, 0).Known()
 }
 
 func (c *call) run() []*Value {
