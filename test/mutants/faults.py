@@ -459,4 +459,5 @@ MORE = [
     Fault("window-of-a-window", f"{OP}/attention/window.go", "w.graph.Window() == v.Shape[len(v.Shape)-1]", "w.graph.Window() == 1", "a window for a decoder of one token ends with a mistake of its own", (OP,)),
     Fault("first-of-a-window", f"{OP}/attention/attention.go", "n > 0 && w.Sinks > 0", "n > 0 && w.Sinks < 0", "the first of some keys is taken for the first of all", (OP,)),
     Fault("turned-by-nothing", f"{OP}/turning/turning.go", "row.Turns != nil && isMade(w, n) {", "row.Turns != nil {", "an operator alone, whose data are an input, is told as a model's encoding", (OP,)),
+    Fault("picked-out-of-all", f"{OP}/rotary/rotary.go", "if r.m.CallsOf(r.m.Eval) != nil { // what", "if r.m.CallsOf(nil) != nil { // what", "a table of a decoder of one token has as many rows as pairs", (OP,)),
 ]

@@ -1143,8 +1143,12 @@ class CountedStep(TurnedStep):
         self.register_buffer("inv_freq", frequencies)
         self.register_buffer("cos", angles.cos())
         self.register_buffer("sin", angles.sin())
+        self.register_buffer("both", torch.stack([angles.cos(), angles.sin()], -1))
 
     def forward(self, input_ids, mask, position_ids, keys, values):
+        if self.cached == "both":
+            cos, sin = self.both[position_ids][:, None].unbind(-1)
+            return super().forward(input_ids, mask, cos, sin, keys, values)
         angles = position_ids.float()[:, None, :, None] * self.inv_freq
         cos, sin = (self.cos[position_ids][:, None], self.sin[position_ids][:, None]) if self.cached else (angles.cos(), angles.sin())
         return super().forward(input_ids, mask, cos, sin, keys, values)
@@ -1864,7 +1868,7 @@ def given(folder):
     keys = torch.randn(1, H, N - 1, HD)
     script(folder, "rope-given-step", TurnedStep(), (IDS[0][:1, :1], torch.zeros(1, 1, 1, N), step, step, keys, keys), ("input_ids", "attention_mask", "position_ids_cos", "position_ids_sin", "past_key", "past_value"), None)
     counted = ("input_ids", "attention_mask", "position_ids", "past_key", "past_value")
-    for name, cached in (("rope-step-window", False), ("rope-step-cache", True)):
+    for name, cached in (("rope-step-window", False), ("rope-step-cache", True), ("rope-step-both", "both")):
         script(folder, name, CountedStep(cached), (IDS[0][:1, :1], torch.zeros(1, 1, 1, N), torch.tensor([[5]]), keys, keys), counted, None)
     parts = torch.randn(1, 7, D)
     script(folder, "rope-noise", Mixed(), (parts, parts, torch.rand(1, 1)), ("features", "noise", "time"), {k: {0: "batch", 1: "seq"} for k in ("features", "noise")} | {"time": {0: "batch"}})
@@ -1882,6 +1886,7 @@ def given(folder):
         entry("rope-given-step", turned(), N, "error"),
         entry("rope-step-window", [rope("runtime", 10000.0)], N, "error"),
         entry("rope-step-cache", [rope("cache", 10000.0, capacity=2 * N, rows=2 * N)], N, "error"),
+        entry("rope-step-both", [rope("cache", 10000.0, capacity=2 * N, rows=2 * N)], N, "error"),
         entry("rope-noise", [rope("runtime", 500000.0)], None, "continues"),
     ]
 

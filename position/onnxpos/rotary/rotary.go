@@ -324,12 +324,13 @@ func (r *Site) wholeAxis(t *onnx.Tensor, u *rotation) int {
 			return axis
 		}
 	}
-	if v := u.cosValue; v.Known() && v.Floats != nil {
-		if at := trace.PositionAxis(v); at >= 0 {
-			if axis := slices.Index(t.Dims[:len(t.Dims)-1], int64(v.Shape[at])); axis >= 0 {
-				return axis
-			}
+	if at := trace.PositionAxis(u.cosValue); u.cosValue.Floats != nil && at >= 0 {
+		if axis := slices.Index(t.Dims[:len(t.Dims)-1], int64(u.cosValue.Shape[at])); axis >= 0 {
+			return axis
 		}
+	}
+	if r.m.CallsOf(r.m.Eval) != nil { // what differs between calls was picked out of all
+		return slices.IndexFunc(t.Dims[:len(t.Dims)-1], func(d int64) bool { return d > 1 })
 	}
 	for axis := len(t.Dims) - 2; axis >= 0; axis-- {
 		if t.Dims[axis] > 1 {

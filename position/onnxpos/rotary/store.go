@@ -150,7 +150,7 @@ func columnsOf(columns, f []float64) ([]int, bool) {
 
 // sameNumbers reports whether a scheme asks for the numbers that are there.
 func (r *Site) sameNumbers(s schemes.Rotary) bool {
-	if math.Abs(s.Amplitude()-r.currentAmplitude()) > 1e-9+1e-6*math.Abs(s.Amplitude()) {
+	if unread := r.scheme.Scaling.IsCustom() && r.scheme.Scaling.Frequencies == nil; unread || math.Abs(s.Amplitude()-r.currentAmplitude()) > 1e-9+1e-6*math.Abs(s.Amplitude()) {
 		return false
 	}
 	lengths := []int{0}

@@ -202,7 +202,7 @@ func Given(s *eval.Scope, name string) *onnx.ValueInfo {
 				return s.Graph.Inputs[i]
 			}
 		}
-		if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Repetition|eval.Selection) {
+		if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Repetition|eval.Selection|eval.Joining) {
 			return nil
 		}
 		name = n.Input(0)
