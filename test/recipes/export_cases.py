@@ -1102,7 +1102,7 @@ class RoundedStep(nn.Module):
         return x + self.out(y.transpose(1, 2).reshape(-1, 1, D)), k, v
 
 
-class Turned(nn.Module):
+class GivenTurns(nn.Module):
     """Queries and keys are turned by cosines and sines that the caller gives: one of each for a pair, or for each element of one; for each token, or in rows that are picked."""
 
     def __init__(self, layout="half", wide=False):
@@ -1122,7 +1122,7 @@ class TurnedStep(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.embed, self.qkv, self.out, self.rotate = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D), Turned()
+        self.embed, self.qkv, self.out, self.rotate = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D), GivenTurns()
 
     def forward(self, input_ids, mask, cos, sin, keys, values):
         x = self.embed(input_ids)
@@ -1154,7 +1154,7 @@ class CountedStep(TurnedStep):
         return super().forward(input_ids, mask, cos, sin, keys, values)
 
 
-class Mixed(nn.Module):
+class Noised(nn.Module):
     """Features and noise of the same shape, weighed by numbers of a time, the one less the other: no angles."""
 
     def __init__(self):
@@ -1856,22 +1856,22 @@ def given(folder):
     """Cosines and sines that the caller gives, as engines of phones and pipelines of diffusion models have them."""
     half, names, step = torch.rand(7, HD // 2), ("input_ids", "cos", "sin"), torch.rand(1, 1, 1, HD // 2)
     free = {"input_ids": {0: "batch", 1: "seq"}, "cos": {0: "seq"}, "sin": {0: "seq"}}
-    script(folder, "rope-given", Text(rotate=Turned()), (*IDS, half, half), names, free)
-    script(folder, "rope-given-pairs", Text(rotate=Turned("interleaved")), (*IDS, half, half), names, free)
+    script(folder, "rope-given", Text(rotate=GivenTurns()), (*IDS, half, half), names, free)
+    script(folder, "rope-given-pairs", Text(rotate=GivenTurns("interleaved")), (*IDS, half, half), names, free)
     wide, beyond = torch.rand(1, 1, 7, HD), {"input_ids": {0: "batch", 1: "seq"}, "cos": {2: "seq"}, "sin": {2: "seq"}}
-    script(folder, "rope-given-wide", Text(rotate=Turned(wide=True)), (*IDS, wide, wide), names, beyond)
-    script(folder, "rope-given-elements", Text(rotate=Turned("interleaved", wide=True)), (*IDS, wide, wide), names, beyond)
+    script(folder, "rope-given-wide", Text(rotate=GivenTurns(wide=True)), (*IDS, wide, wide), names, beyond)
+    script(folder, "rope-given-elements", Text(rotate=GivenTurns("interleaved", wide=True)), (*IDS, wide, wide), names, beyond)
     rows, picked = torch.rand(N, HD // 2), {"input_ids": {0: "batch", 1: "seq"}, "position_ids": {0: "batch", 1: "seq"}, "cos_cache": {0: "rows"}, "sin_cache": {0: "rows"}}
     named = ("input_ids", "cos_cache", "sin_cache", "position_ids")
-    script(folder, "rope-given-rows", Text(rotate=Turned()), (*IDS, rows, rows, torch.arange(7)[None]), named, picked)
-    script(folder, "rope-given-few", Text(rotate=Turned()), (*IDS, rows, rows, torch.arange(7)[None]), named, {k: picked[k] for k in ("input_ids", "position_ids")})
+    script(folder, "rope-given-rows", Text(rotate=GivenTurns()), (*IDS, rows, rows, torch.arange(7)[None]), named, picked)
+    script(folder, "rope-given-few", Text(rotate=GivenTurns()), (*IDS, rows, rows, torch.arange(7)[None]), named, {k: picked[k] for k in ("input_ids", "position_ids")})
     keys = torch.randn(1, H, N - 1, HD)
     script(folder, "rope-given-step", TurnedStep(), (IDS[0][:1, :1], torch.zeros(1, 1, 1, N), step, step, keys, keys), ("input_ids", "attention_mask", "position_ids_cos", "position_ids_sin", "past_key", "past_value"), None)
     counted = ("input_ids", "attention_mask", "position_ids", "past_key", "past_value")
     for name, cached in (("rope-step-window", False), ("rope-step-cache", True), ("rope-step-both", "both")):
         script(folder, name, CountedStep(cached), (IDS[0][:1, :1], torch.zeros(1, 1, 1, N), torch.tensor([[5]]), keys, keys), counted, None)
     parts = torch.randn(1, 7, D)
-    script(folder, "rope-noise", Mixed(), (parts, parts, torch.rand(1, 1)), ("features", "noise", "time"), {k: {0: "batch", 1: "seq"} for k in ("features", "noise")} | {"time": {0: "batch"}})
+    script(folder, "rope-noise", Noised(), (parts, parts, torch.rand(1, 1)), ("features", "noise", "time"), {k: {0: "batch", 1: "seq"} for k in ("features", "noise")} | {"time": {0: "batch"}})
 
     def turned(layout="half"):
         return [dict(scheme="rope", form="runtime", capacity=None, parameters=dict(rotary_dim=HD, head_dim=HD, layout=layout))]
