@@ -543,7 +543,7 @@ func (l *Labels) meets(e *event) {
 			return
 		}
 	}
-	if known.Known() && (m.Kind != Contracted && l.isMask(known) || m.Kind == Added && len(m.Covers) == 1 && known.Marks(m.Covers[0])) {
+	if known.Known() && (m.Kind != Contracted && l.isMask(known) || m.Kind == Added && len(m.Covers) == 1 && l.marks(known, m.Covers[0])) {
 		l.Masked = true
 		if len(l.Masks) < maxMeetings {
 			l.Masks = append(l.Masks, m)

@@ -1,6 +1,7 @@
 package axes
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -73,6 +74,14 @@ func (l *Labels) isMask(v *eval.Value) bool {
 		l.masks[v] = answer
 	}
 	return answer
+}
+
+// marks is eval.Value.Marks, answered once.
+func (l *Labels) marks(v *eval.Value, axis int) bool {
+	return eval.Ask(v, fmt.Sprintf("marks along %d", axis), func() bool {
+		l.e.Budget.Spend(1 + v.Len()/elementsAStep)
+		return v.Marks(axis)
+	})
 }
 
 // combine lays the inputs of an element-wise node over each other, last dimensions

@@ -213,7 +213,7 @@ func gatherBlockQuantized(c *call) ([]*Value, error) {
 		if place < 0 {
 			place += int64(shape[axis])
 		}
-		if place < 0 || place >= int64(shape[axis]) { // not looked at by ONNX Runtime 1.31 (contrib_ops/cpu/quantization/gather_block_quantized.cc), which runs on
+		if place < 0 || place >= int64(shape[axis]) { // ONNX Runtime 1.31.1 (CPU) does not look at it: measured, zeros
 			continue
 		}
 		at := (i/inner/picked*shape[axis]+int(place))*inner + i%inner

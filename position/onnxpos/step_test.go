@@ -235,6 +235,14 @@ func TestWindowOfKeys(t *testing.T) {
 	}
 }
 
+// TestRolledKeys: where keys go out as many as they are to come in, they do so behind a change of length too, or it is refused.
+func TestRolledKeys(t *testing.T) {
+	_, err := position.Extend(opened(t, filepath.Join(own, "cases", "rope-step-rolled.onnx")), position.ExtendOptions{Length: 64})
+	if err == nil || !strings.Contains(err.Error(), "come in with") {
+		t.Errorf("keys that go out cut to 19: %v", err)
+	}
+}
+
 // TestWindowsOfAWindow: of keys of a fixed number the last is the query's own, and a narrower window is told by places; which key is of the first position
 // is not.
 func TestWindowsOfAWindow(t *testing.T) {

@@ -1154,6 +1154,14 @@ class CountedStep(TurnedStep):
         return super().forward(input_ids, mask, cos, sin, keys, values)
 
 
+class RolledStep(CountedStep):
+    """The same, and keys and values go out as they are to come in, cut to as many."""
+
+    def forward(self, input_ids, mask, position_ids, keys, values):
+        out, k, v = super().forward(input_ids, mask, position_ids, keys, values)
+        return out, torch.cat([keys, k], 2)[:, :, 1 - N :], torch.cat([values, v], 2)[:, :, 1 - N :]
+
+
 class Noised(nn.Module):
     """Features and noise of the same shape, weighed by numbers of a time, the one less the other: no angles."""
 
@@ -1868,8 +1876,8 @@ def given(folder):
     keys = torch.randn(1, H, N - 1, HD)
     script(folder, "rope-given-step", TurnedStep(), (IDS[0][:1, :1], torch.zeros(1, 1, 1, N), step, step, keys, keys), ("input_ids", "attention_mask", "position_ids_cos", "position_ids_sin", "past_key", "past_value"), None)
     counted = ("input_ids", "attention_mask", "position_ids", "past_key", "past_value")
-    for name, cached in (("rope-step-window", False), ("rope-step-cache", True), ("rope-step-both", "both")):
-        script(folder, name, CountedStep(cached), (IDS[0][:1, :1], torch.zeros(1, 1, 1, N), torch.tensor([[5]]), keys, keys), counted, None)
+    for name, cached in (("rope-step-window", False), ("rope-step-cache", True), ("rope-step-both", "both"), ("rope-step-rolled", "rolled")):
+        script(folder, name, (RolledStep if cached == "rolled" else CountedStep)(cached), (IDS[0][:1, :1], torch.zeros(1, 1, 1, N), torch.tensor([[5]]), keys, keys), counted, None)
     parts = torch.randn(1, 7, D)
     script(folder, "rope-noise", Noised(), (parts, parts, torch.rand(1, 1)), ("features", "noise", "time"), {k: {0: "batch", 1: "seq"} for k in ("features", "noise")} | {"time": {0: "batch"}})
 
@@ -1886,6 +1894,7 @@ def given(folder):
         entry("rope-given-step", turned(), N, "error"),
         entry("rope-step-window", [rope("runtime", 10000.0)], N, "error"),
         entry("rope-step-cache", [rope("cache", 10000.0, capacity=2 * N, rows=2 * N)], N, "error"),
+        entry("rope-step-rolled", [rope("cache", 10000.0, capacity=2 * N, rows=2 * N)], N, "error"),
         entry("rope-step-both", [rope("cache", 10000.0, capacity=2 * N, rows=2 * N)], N, "error"),
         entry("rope-noise", [rope("runtime", 500000.0)], None, "continues"),
     ]

@@ -420,11 +420,12 @@ func (c *Change) accept(e *eval.Evaluator) error {
 		}
 	}
 	inputs, caches := c.inputs(), c.Graph.CachesOf(c.old)
-	if c.Graph.Window() > 0 {
-		caches = nil // those of one call alone may come out
-	}
 	for _, in := range probe.Given(c.Graph.File) {
 		if out := c.Graph.ComesOut(in); caches[in.Name] > 0 && out != nil {
+			axis, was := caches[in.Name], c.Graph.Eval.Main.Value(out.Name).Shape
+			if c.Graph.Window() > 0 && (axis >= len(was) || was[axis] != int(in.Dims[axis].Value)) {
+				continue // those of one call alone come out
+			}
 			if v := e.Main.Value(out.Name); v.Ranked && !slices.Equal(v.Shape, inputs[in.Name].Shape) {
 				return &position.Refusal{Why: fmt.Sprintf("keys and values would come in with the sizes %v as %q and go out with %v as %q", inputs[in.Name].Shape, report.Printable(in.Name), v.Shape, report.Printable(out.Name)), Instead: "export the model for the wanted length"}
 			}

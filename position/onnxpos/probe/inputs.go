@@ -157,7 +157,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 		room -= len(inputs[in.Name].Ints)
 		switch v := inputs[in.Name]; {
 		case v.Ranked && v.Len() <= room && turned[in.Name].Kind != turning.Mixed:
-			inputs[in.Name] = turned[in.Name].Values(v, s.Length, s.past)
+			inputs[in.Name] = turned[in.Name].Values(v, s.Length, s.past, room)
 		case v.Ranked && v.Len() <= room+len(v.Ints) && IsCoordinates(f, in):
 			inputs[in.Name] = coordinates(v, s.past, hasColumns(in) || len(in.Dims) == 2 && namesBatch(in.Dims[1]))
 		case v.Known() && isLastKey(f, in):
@@ -187,6 +187,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 				v.Ints[i] = 1
 			}
 		}
+		room -= len(inputs[in.Name].Floats)
 	}
 	return inputs
 }
@@ -219,7 +220,7 @@ func coordinates(v *eval.Value, first int, apart bool) *eval.Value {
 // maxCoordinates is how many axes a place has at the most: time, rows, columns and one more.
 const maxCoordinates = 4
 
-// maxInputs bounds the integers of all inputs together: of more, inputs have a shape
+// maxInputs bounds the numbers of all inputs together: of more, inputs have a shape
 // alone.
 const maxInputs = 1 << 20
 

@@ -90,9 +90,9 @@ func read(w *onnx.Wiring, in *onnx.ValueInfo, products map[int][]product) (kind 
 				return kind, picked
 			}
 			if row := eval.Lookup(n.Domain, n.Op); row != nil && row.Turns != nil && isMade(w, n) {
-				for of, k := range map[int]Kind{row.Turns.Cosines: Cosines, row.Turns.Sines: Sines} {
+				for k, of := range []int{row.Turns.Cosines, row.Turns.Sines} {
 					if v, ok := w.Input(n, of); ok && v == queue[i] {
-						kind, picked = k, picked || n.Input(row.Turns.Positions) != ""
+						kind, picked = Cosines+Kind(k), picked || n.Input(row.Turns.Positions) != ""
 					}
 				}
 			}
@@ -166,11 +166,14 @@ func sources(w *onnx.Wiring, value int) (all []int, negative bool) {
 
 // Values are cosines or sines of a place each, from a first one on (rows from 0 on), all of one frequency, for an input of that shape: whatever a caller's
 // frequencies are, and however the graph pairs columns, they turn pairs. Places lie along the last axis ahead of the columns that is as long as the
-// text, else the last of several.
-func (t Turn) Values(v *eval.Value, length, first int) *eval.Value {
+// text, else the last of several. Of more than most numbers the shape alone is told.
+func (t Turn) Values(v *eval.Value, length, first, most int) *eval.Value {
 	along, last := -1, len(v.Shape)-1
-	if t.Rows && t.Any {
-		v = eval.Shaped(v.Type, slices.Concat([]int{max(v.Shape[0], first+length)}, v.Shape[1:])...)
+	if rows := max(v.Shape[0], first+length); t.Rows && t.Any {
+		if rows > most/max(onnx.Size(v.Shape[1:]), 1) {
+			return v
+		}
+		v = eval.Shaped(v.Type, slices.Concat([]int{rows}, v.Shape[1:])...)
 	}
 	if t.Rows {
 		first = 0
